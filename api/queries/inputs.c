@@ -146,9 +146,14 @@ enum status inputs_add(struct inputs *inputs, int rank, const int64_t *dim, floa
     return STATUS_OK;
 }
 
-static enum status add_from_file(void *context, int rank, const int64_t *dim, float *values, struct error *err)
+static enum status add_from_file(void *context, int rank, const int64_t *dim, float *values, int rate,
+                                 struct error *err)
 {
-    return inputs_add(context, rank, dim, values, err);
+    struct inputs *inputs = context;
+    enum status status = inputs_add(inputs, rank, dim, values, err);
+    if (!status)
+        inputs->items[inputs->count - 1].rate = rate;
+    return status;
 }
 
 enum status input_from_bytes(const char *media_type, const void *bytes, size_t count, const char *pointer,

@@ -151,7 +151,8 @@ static enum status decode(SNDFILE *file, const SF_INFO *info, const char *name, 
                           struct error *err)
 {
     size_t channels = (size_t)info->channels;
-    float *block = malloc(BLOCK * channels * sizeof *block);
+    double *block = malloc(BLOCK * channels * sizeof *block);
+    bool whole = (info->format & SF_FORMAT_SUBMASK) == SF_FORMAT_PCM_32;
     wave->samples = calloc((size_t)info->frames + 1, sizeof *wave->samples);
     if (block == NULL || wave->samples == NULL) {
         free(block);
@@ -159,13 +160,16 @@ static enum status decode(SNDFILE *file, const SF_INFO *info, const char *name, 
     }
     int64_t done = 0;
     while (done < info->frames) {
-        sf_count_t got = sf_readf_float(file, block, info->frames - done < BLOCK ? info->frames - done : BLOCK);
+        sf_count_t got = sf_readf_double(file, block, info->frames - done < BLOCK ? info->frames - done : BLOCK);
         if (got <= 0)
             break;
         for (size_t i = 0; i < (size_t)got; i++) {
             float sum = 0.0F;
-            for (size_t c = 0; c < channels; c++)
-                sum += block[i * channels + c];
+            for (size_t c = 0; c < channels; c++) {
+                float value = (float)block[i * channels + c];
+                wave->rounded |= whole && (double)value != block[i * channels + c];
+                sum += value;
+            }
             wave->samples[(size_t)done + i] = sum / (float)channels;
         }
         done += got;
@@ -177,9 +181,12 @@ static enum status decode(SNDFILE *file, const SF_INFO *info, const char *name, 
     }
     for (int64_t i = 0; i < done; i++)
         if (!isfinite(wave->samples[i]))
-            return error_set(err, STATUS_CORRUPT, NULL, "%.80s contains a value that is not finite", name);
+            return error_set(err, STATUS_CORRUPT, NULL,
+                             "%.80s: sample %lld is not finite, or beyond single precision (3.4e38)", name,
+                             (long long)i);
     wave->count = (int)done;
     wave->rate = info->samplerate;
+    wave->channels = info->channels;
     return STATUS_OK;
 }
 
@@ -192,11 +199,13 @@ static enum status read_open(SNDFILE *file, const SF_INFO *info, const char *nam
         return error_set(err, STATUS_CORRUPT, NULL, "%.80s cannot be decoded as a recording: %.100s", name,
                          sf_strerror(NULL));
     }
-    if (info->frames < 0 || info->frames > AUDIO_WAVE_FRAMES || info->samplerate < 1 ||
+    if (info->frames < 0 || info->frames > AUDIO_WAVE_DECODED || info->samplerate < 1 ||
         info->samplerate > AUDIO_WAVE_RATES || info->channels < 1 || info->channels > 64) {
-        status = error_set(err, STATUS_LIMIT, NULL,
-                           "%.80s has %lld samples of %d channels at %d Hz; allowed are 16777216 samples and 384000 Hz",
-                           name, (long long)info->frames, info->channels, info->samplerate);
+        status = error_set(
+            err, STATUS_LIMIT, NULL,
+            "%.80s has %lld samples of %d channels at %d Hz; allowed are %d samples, 64 channels and 1 to %d Hz: "
+            "cut it into shorter files",
+            name, (long long)info->frames, info->channels, info->samplerate, AUDIO_WAVE_DECODED, AUDIO_WAVE_RATES);
     } else {
         status = decode(file, info, name, wave, err);
     }
@@ -438,9 +447,11 @@ enum status audio_wave_resample(struct audio_resampler *r, struct audio_wave *wa
     }
     int64_t length = audio_resampler_length(r, wave->count);
     if (length > most || length > AUDIO_WAVE_FRAMES) {
-        return error_set(err, STATUS_LIMIT, NULL,
-                         "a recording would have %lld samples at %d Hz, more than allowed; shorten it",
-                         (long long)length, r->rate_out);
+        return error_set(
+            err, STATUS_LIMIT, NULL,
+            "a recording would have %lld samples at %d Hz, more than the %d that are allowed; choose a lower rate, "
+            "or cut it into shorter files",
+            (long long)length, r->rate_out, AUDIO_WAVE_FRAMES);
     }
     float *out = malloc(((size_t)length + 1) * sizeof *out);
     if (out == NULL)
@@ -448,6 +459,11 @@ enum status audio_wave_resample(struct audio_resampler *r, struct audio_wave *wa
                          (long long)length);
     audio_resample(r, wave->samples, wave->count, out);
     free(wave->samples);
-    *wave = (struct audio_wave){.rate = r->rate_out, .count = (int)length, .samples = out, .cut = wave->cut};
+    *wave = (struct audio_wave){.rate = r->rate_out,
+                                .count = (int)length,
+                                .samples = out,
+                                .channels = wave->channels,
+                                .cut = wave->cut,
+                                .rounded = wave->rounded};
     return STATUS_OK;
 }

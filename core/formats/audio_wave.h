@@ -9,18 +9,21 @@
 
 #include "core/base/error.h"
 
-#define AUDIO_RATE 8000              /* samples per second of all recordings that models are trained on */
-#define AUDIO_WAVE_FRAMES (16 << 20) /* largest number of frames of a recording that is read */
-#define AUDIO_WAVE_RATES 384000      /* highest sample rate that is read */
+#define AUDIO_RATE 8000 /* samples per second of the generated spoken words, and of data sets that state no rate */
+#define AUDIO_WAVE_FRAMES (16 << 20)  /* largest number of samples of a recording, after a change of its rate */
+#define AUDIO_WAVE_DECODED (64 << 20) /* largest number of samples of a file */
+#define AUDIO_WAVE_RATES 384000       /* highest sample rate that is read */
 
 struct audio_wave {
     int rate, count;
+    int channels;   /* of the file, whose mean the samples are */
     float *samples; /* [count] samples; audio_wave_close() frees them */
     bool cut;       /* the file ended before the size that its header states */
+    bool rounded;   /* 32-bit whole numbers lost digits */
 };
 
 /* Reads a file. STATUS_IO or STATUS_NOT_FOUND: it cannot be opened. STATUS_CORRUPT: it cannot be decoded. STATUS_LIMIT:
- * it has more than AUDIO_WAVE_FRAMES frames. Messages name the file without its folder. The caller closes `wave`. */
+ * it has more than AUDIO_WAVE_DECODED frames. Messages name the file without its folder. The caller closes `wave`. */
 enum status audio_wave_read(const char *path, struct audio_wave *wave, struct error *err);
 /* Decodes a WAV file in memory: RIFF, RIFX (big-endian), RF64 or BW64. The bytes may be untrusted: other formats are
  * refused before libsndfile sees them. A file that ends early is read as far as it goes, and sets wave->cut. */

@@ -68,7 +68,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     FUZZ_CHECK((status == STATUS_OK) == (wave.samples != NULL));
     if (status != STATUS_OK)
         return 0;
-    FUZZ_CHECK(wave.rate > 0 && wave.rate <= AUDIO_WAVE_RATES && wave.count >= 0 && wave.count <= AUDIO_WAVE_FRAMES);
+    FUZZ_CHECK(wave.rate > 0 && wave.rate <= AUDIO_WAVE_RATES && wave.count >= 0 && wave.count <= AUDIO_WAVE_DECODED);
     for (int i = 0; i < wave.count; i++)
         FUZZ_CHECK(isfinite(wave.samples[i]));
     if (size % 8 == 0)

@@ -56,7 +56,7 @@ static int bench(const struct sheet *s)
         double began = now();
         audio_sequence_sample(&s->domain, 1, i, s->audio, NULL);
         double between = now();
-        audio_spectrum_compute(s->spectrum, s->audio, s->domain.samples, s->rows);
+        (void)audio_spectrum_compute(s->spectrum, s->audio, s->domain.samples, s->rows, NULL);
         drawn += between - began;
         transformed += now() - between;
     }
@@ -72,7 +72,7 @@ static void draw_clip(const struct sheet *s, struct picture *picture, int row, i
     struct box boxes[AUDIO_SYMBOLS_MAX];
     audio_sequence_sample(&s->domain, seed, index, s->audio, &truth);
     audio_sequence_boxes(&s->domain, &truth, s->frames, boxes);
-    audio_spectrum_compute(s->spectrum, s->audio, s->domain.samples, s->rows);
+    (void)audio_spectrum_compute(s->spectrum, s->audio, s->domain.samples, s->rows, NULL);
     for (int t = 0; t < s->frames; t++)
         for (int m = 0; m < s->mels; m++) {
             float level = (s->rows[t * s->mels + m] + 45) / 75;

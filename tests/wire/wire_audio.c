@@ -106,6 +106,8 @@ static void recordings_of_any_rate_and_length_are_read(void **state)
     const cJSON *shape = cJSON_GetObjectItemCaseSensitive(first_answer(&reply), "shape");
     assert_int_equal(cJSON_GetArrayItem(shape, 0)->valueint, 1);
     assert_int_equal(cJSON_GetArrayItem(shape, 1)->valueint, 129);
+    assert_non_null(
+        strstr(reply.body, "the recording has 16000 Hz and was resampled to 8000 Hz, the rate of the model"));
     reply_close(&reply);
     call.body_bytes = 60;
     ask(&call, 422, &reply); /* a recording that ends before the size that its header states */

@@ -91,13 +91,16 @@ static int64_t already_there(struct ctl *ctl, const char *hash)
     return bytes >= 0 && bytes < 1e15 ? (int64_t)bytes : 0;
 }
 
-/* Writes the shape of a sample: "at most 80 letters", "12 columns" or "1 x 24 x 24" (channels, rows, columns). */
+/* Writes the shape of a sample: "at most 80 letters", "12 columns", "at most 4410 values at 44100 Hz", or "1 x 24 x 24"
+ * (channels, rows, columns). */
 static void write_shape(const cJSON *set, char *out, size_t bytes)
 {
     const cJSON *shape = json_member(set, "shape"), *first = cJSON_GetArrayItem(json_member(set, "first"), 0);
     const struct json_text cols = json_fixed(shape, "cols", 0);
     if (json_member(first, "text") || json_member(first, "values"))
         snprintf(out, bytes, json_member(first, "text") ? "at most %s letters" : "%s columns", cols.text);
+    else if (json_member(set, "rate"))
+        snprintf(out, bytes, "at most %s values at %s Hz", cols.text, json_fixed(set, "rate", 0).text);
     else
         snprintf(out, bytes, "%s x %s x %s", json_fixed(shape, "channels", 0).text, json_fixed(shape, "rows", 0).text,
                  cols.text);

@@ -9,6 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/formats/audio_wave.h"
+
 #define PI 3.14159265358979323846
 #define LEAST 1e-10F
 
@@ -57,12 +59,26 @@ static void make_filters(struct audio_spectrum *s, double top)
     }
 }
 
-enum status audio_spectrum_create(int rate, int mels, double chunk, struct audio_spectrum **spectrum, struct error *err)
+int audio_spectrum_window(int rate, int mels, double chunk)
 {
     int window = rate > 0 && mels > 0 ? (int)fmin(2.0 * chunk * rate / mels, 1e6) : 0;
+    for (bool product = rate == AUDIO_RATE || window < 2; !product;) {
+        int rest = window;
+        for (int prime = 2; prime <= 5; prime++)
+            while (rest % prime == 0)
+                rest /= prime;
+        product = rest == 1;
+        window -= !product;
+    }
+    return window;
+}
+
+enum status audio_spectrum_create(int rate, int mels, double chunk, struct audio_spectrum **spectrum, struct error *err)
+{
+    int window = audio_spectrum_window(rate, mels, chunk);
     if (window < 8 || window > AUDIO_WINDOW_MAX || mels > AUDIO_MELS_MAX) {
-        return error_set(err, STATUS_INVALID, NULL, "no spectrogram of %d bands with windows of %d samples", mels,
-                         window);
+        return error_set(err, STATUS_INVALID, NULL, "no spectrogram of %d bands with windows of %d samples at %d Hz",
+                         mels, window, rate);
     }
     struct audio_spectrum *s = calloc(1, sizeof *s);
     if (s == NULL)
@@ -124,11 +140,10 @@ static void take_frame(const struct audio_spectrum *s, const float *samples, int
         out[i] *= s->hann[i];
 }
 
-/* Computes the power spectra of two real frames. */
-static void transform_pair(const struct audio_spectrum *s, const float *a, const float *b, float *power_a,
-                           float *power_b)
+/* Computes the power spectra of two real frames. in: [window] and out: [window + 1] are memory to work in. */
+static void transform_pair(const struct audio_spectrum *s, const float *a, const float *b, kiss_fft_cpx *in,
+                           kiss_fft_cpx *out, float *power_a, float *power_b)
 {
-    kiss_fft_cpx in[AUDIO_WINDOW_MAX], out[AUDIO_WINDOW_MAX + 1];
     for (int i = 0; i < s->window; i++)
         in[i] = (kiss_fft_cpx){a[i], b[i]};
     kiss_fft(s->transform, in, out);
@@ -152,26 +167,37 @@ static void to_mels(const struct audio_spectrum *s, const float *power, float *o
     }
 }
 
-void audio_spectrum_compute(const struct audio_spectrum *s, const float *samples, int count, float *out)
+enum status audio_spectrum_compute(const struct audio_spectrum *s, const float *samples, int count, float *out,
+                                   struct error *err)
 {
-    float frames[2][AUDIO_WINDOW_MAX], power[2][AUDIO_WINDOW_MAX / 2 + 1];
+    size_t window = (size_t)s->window, mels = (size_t)s->mels, bins = (size_t)s->bins;
     int total = audio_spectrum_frames(s, count);
-    size_t mels = (size_t)s->mels, values = (size_t)total * mels;
+    size_t values = (size_t)total * mels;
+    kiss_fft_cpx *in = malloc((2 * window + 1) * sizeof *in);
+    float *frames = malloc(2 * (window + bins) * sizeof *frames), *power = frames + 2 * window;
+    if (!in || !frames) {
+        free(in);
+        free(frames);
+        return error_memory(err, "a spectrogram");
+    }
     for (int t = 0; t < total; t += 2) {
         bool both = t + 1 < total;
-        take_frame(s, samples, count, t, frames[0]);
+        take_frame(s, samples, count, t, frames);
         if (both)
-            take_frame(s, samples, count, t + 1, frames[1]);
+            take_frame(s, samples, count, t + 1, frames + window);
         else
-            memset(frames[1], 0, sizeof frames[1]);
-        transform_pair(s, frames[0], frames[1], power[0], power[1]);
-        to_mels(s, power[0], out + (size_t)t * mels);
+            memset(frames + window, 0, window * sizeof *frames);
+        transform_pair(s, frames, frames + window, in, in + window, power, power + bins);
+        to_mels(s, power, out + (size_t)t * mels);
         if (both)
-            to_mels(s, power[1], out + (size_t)(t + 1) * mels);
+            to_mels(s, power + bins, out + (size_t)(t + 1) * mels);
     }
+    free(in);
+    free(frames);
     float top = out[0];
     for (size_t i = 0; i < values; i++)
         top = fmaxf(top, out[i]);
     for (size_t i = 0; i < values; i++)
         out[i] = fmaxf(out[i], top - AUDIO_RANGE_DB);
+    return STATUS_OK;
 }

@@ -10,15 +10,19 @@
 
 #include "core/base/error.h"
 
-#define AUDIO_WINDOW_MAX 2048
+#define AUDIO_WINDOW_MAX 32768
 #define AUDIO_MELS_MAX 512
 #define AUDIO_RANGE_DB 80.0F
 
 struct audio_spectrum; /* immutable after its creation: any number of threads may use it */
 
-/* Creates a spectrum with a window of trunc(2 * chunk * rate / mels) samples and a hop of half as many. The paper has
- * rate 8000 Hz, 64 mels and chunk 1.5, so a window of 375 and a hop of 187 samples. The caller destroys the
- * spectrum. */
+/* Returns the number of samples of a window, trunc(2 * chunk * rate / mels). At another rate than the paper's 8000 Hz,
+ * it is the largest product of 2, 3 and 5 that is not larger, because the transform of other lengths can take a hundred
+ * times as long. */
+int audio_spectrum_window(int rate, int mels, double chunk);
+
+/* Creates a spectrum with this window and a hop of half as many samples. The paper has rate 8000 Hz, 64 mels and chunk
+ * 1.5, so a window of 375 and a hop of 187 samples. The caller destroys the spectrum. */
 enum status audio_spectrum_create(int rate, int mels, double chunk, struct audio_spectrum **spectrum,
                                   struct error *err);
 void audio_spectrum_destroy(struct audio_spectrum *spectrum); /* NULL is allowed */
@@ -27,7 +31,8 @@ int audio_spectrum_hop(const struct audio_spectrum *spectrum);
 /* Number of frames of a clip: 1 + samples / hop. */
 int audio_spectrum_frames(const struct audio_spectrum *spectrum, int samples);
 
-/* Computes a spectrogram. samples: [count], count > window / 2; out: [frames][mels] in decibels. */
-void audio_spectrum_compute(const struct audio_spectrum *spectrum, const float *samples, int count, float *out);
+/* Computes a spectrogram. samples: [count], count > window / 2; out: [frames][mels] in decibels. STATUS_NO_MEMORY. */
+enum status audio_spectrum_compute(const struct audio_spectrum *spectrum, const float *samples, int count, float *out,
+                                   struct error *err);
 
 #endif

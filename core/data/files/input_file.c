@@ -21,8 +21,8 @@ static enum status read_picture(const struct input_file_sink *to, const void *by
     if ((size_t)raster.channels * (size_t)raster.rows * (size_t)raster.cols > INPUT_FILE_NUMBERS)
         raster_to_grey(&raster);
     int64_t dim[] = {raster.channels, raster.rows, raster.cols};
-    return raster.channels > 1 ? to->add(to->context, 3, dim, raster.values, err)
-                               : to->add(to->context, 2, dim + 1, raster.values, err);
+    return raster.channels > 1 ? to->add(to->context, 3, dim, raster.values, 0, err)
+                               : to->add(to->context, 2, dim + 1, raster.values, 0, err);
 }
 
 static enum status read_array(const struct input_file_sink *to, const void *bytes, size_t count, struct error *err)
@@ -35,33 +35,27 @@ static enum status read_array(const struct input_file_sink *to, const void *byte
         free(array.values);
         return error_set(err, STATUS_INVALID, NULL, "must not be empty");
     }
-    return to->add(to->context, array.rank, array.dim, array.values, err);
+    return to->add(to->context, array.rank, array.dim, array.values, 0, err);
 }
 
-/* Reads a recording as mono samples at AUDIO_RATE, in one dimension. */
+/* Reads a recording as mono samples in one dimension. */
 static enum status read_wave(const struct input_file_sink *to, const void *bytes, size_t count, struct error *err)
 {
-    struct audio_resampler *resampler = NULL;
     struct audio_wave wave;
     enum status status = audio_wave_decode(bytes, count, &wave, err);
     if (status == STATUS_OK && wave.cut)
         status = error_set(err, STATUS_INVALID, NULL,
                            "the recording ends before the size that its header states; send the whole file");
-    if (status == STATUS_OK && wave.rate != AUDIO_RATE) {
-        status = audio_resampler_create(wave.rate, AUDIO_RATE, &resampler, err);
-        if (status == STATUS_OK)
-            status = audio_wave_resample(resampler, &wave, INPUT_FILE_NUMBERS, err);
-    }
     if (status == STATUS_OK && wave.count == 0)
         status = error_set(err, STATUS_INVALID, NULL, "must not be empty");
-    else if (status == STATUS_OK && wave.count > (int)INPUT_FILE_NUMBERS)
-        status = error_set(err, STATUS_INVALID, NULL, "has too many numbers");
-    audio_resampler_destroy(resampler);
+    else if (status == STATUS_OK && wave.count > AUDIO_WAVE_FRAMES)
+        status = error_set(err, STATUS_INVALID, NULL, "has %d samples; at most %d are allowed: send a part of it",
+                           wave.count, AUDIO_WAVE_FRAMES);
     if (status != STATUS_OK) {
         audio_wave_close(&wave);
         return status;
     }
-    return to->add(to->context, 1, (const int64_t[]){wave.count}, wave.samples, err);
+    return to->add(to->context, 1, (const int64_t[]){wave.count}, wave.samples, wave.rate, err);
 }
 
 /* Adds one record as four one-hot planes (A, C, G, T) of one row. */
@@ -73,7 +67,7 @@ static enum status add_record(const struct input_file_sink *to, const uint8_t *b
     if (planes == NULL)
         return error_memory(err, "an input");
     splicing_planes(bases, (int)length, planes);
-    return to->add(to->context, 3, (const int64_t[]){SPLICING_BASES, 1, length}, planes, err);
+    return to->add(to->context, 3, (const int64_t[]){SPLICING_BASES, 1, length}, planes, 0, err);
 }
 
 static enum status read_sequences(const struct input_file_sink *to, const void *bytes, size_t count, struct error *err)
@@ -107,7 +101,7 @@ static enum status add_row(const struct input_file_sink *to, const struct csv *c
                              (long long)csv->row, i + 1, csv->field[i]);
         }
     }
-    return to->add(to->context, 1, &features, values, err);
+    return to->add(to->context, 1, &features, values, 0, err);
 }
 
 static enum status read_table(const struct input_file_sink *to, const void *bytes, size_t count, struct error *err)

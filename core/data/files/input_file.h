@@ -15,15 +15,15 @@
 struct input_file_sink {
     void *context;
     /* Receives one array. values: malloc'ed, row-major, [dim[0]]...[dim[rank - 1]] with rank of at most 4; the callee
-     * owns it, also when it fails. */
-    enum status (*add)(void *context, int rank, const int64_t *dim, float *values, struct error *err);
+     * owns it, also when it fails. rate: samples per second of a recording; else 0. */
+    enum status (*add)(void *context, int rank, const int64_t *dim, float *values, int rate, struct error *err);
 };
 
 /* Media types that input_file_read() takes; ends with NULL. */
 extern const char *const input_file_types[];
 
 /* Reads a file of a type in input_file_types and passes its arrays to `to`. A picture becomes [rows][cols] with values
- * in [0, 1], or [3][rows][cols] if it has colours. A recording becomes [samples] at AUDIO_RATE. An array keeps its
+ * in [0, 1], or [3][rows][cols] if it has colours. A recording becomes [samples] at its own rate. An array keeps its
  * shape. Each record of a sequence file becomes [4][1][length], and each row of a table [columns of features].
  * STATUS_INVALID, STATUS_CORRUPT or STATUS_LIMIT: the bytes are not a file of this type, or the file is empty or has
  * too many numbers. STATUS_NOT_FOUND: the type is unknown. */

@@ -3,7 +3,7 @@
  *
  * A sample is an array [channels][rows][length]. Images all have the same size, and their length is cols. Recordings
  * and sequences have one row and lengths of their own, at most cols. A table's row is [1][1][columns]. Recordings are
- * mono at AUDIO_RATE; sequences of bases are one-hot (A, C, G, T).
+ * mono; sequences of bases are one-hot (A, C, G, T).
  *
  * The target of a sample is one of these:
  * - one class;
@@ -68,6 +68,7 @@ struct collection {
     enum collection_target target;
     int64_t count; /* number of samples */
     int channels, rows, cols;
+    int rate;    /* RECORDINGS: samples per second; else 0 */
     int longest; /* length of the longest label, in tokens */
     /* The values are in `values` or, if that is NULL, in `bytes`. Sample i begins at index start[i] * channels * rows.
      * collection_value() reads both forms. */

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "core/base/grown.h"
+#include "core/formats/audio_wave.h"
 #include "core/genomics/genomics.h"
 
 enum { BASES_OF_RNA = 4 };
@@ -32,6 +33,8 @@ static bool collection_stated_take(struct stated *out, const char *name, const c
     else if (strcmp(name, "kind") == 0 &&
              (kind == COLLECTION_RECORDINGS || kind == COLLECTION_MOTIFS || kind == COLLECTION_IMAGES))
         out->kind = (enum collection_kind)kind;
+    else if (strcmp(name, "rate") == 0 && atoi(value) > 0 && atoi(value) <= AUDIO_WAVE_RATES)
+        out->rate = atoi(value);
     else if (strcmp(name, "y") == 0 && strcmp(value, "index") == 0)
         out->y_index = true;
     else if (strcmp(name, "boxes") == 0 && strcmp(value, "index") == 0)
@@ -58,8 +61,8 @@ enum status stated_read(const struct npy *options, struct stated *out, struct er
             *value++ = '\0';
         if (!value || !collection_stated_take(out, name, value))
             return error_set(err, STATUS_INVALID, NULL,
-                             "'%.40s' is unknown; allowed are target=, layout=, kind=recordings, kind=motifs, "
-                             "kind=images, y=index, boxes=index, alphabet=rna and profile=yes",
+                             "'%.40s' is unknown; allowed are target=, layout=, kind=recordings, rate=, "
+                             "kind=motifs, kind=images, y=index, boxes=index, alphabet=rna and profile=yes",
                              options->texts[i]);
     }
     return STATUS_OK;
@@ -67,8 +70,8 @@ enum status stated_read(const struct npy *options, struct stated *out, struct er
 
 bool stated_same(const struct stated *a, const struct stated *b)
 {
-    return a->target == b->target && a->layout == b->layout && a->kind == b->kind && a->y_index == b->y_index &&
-           a->boxes_index == b->boxes_index && a->rna == b->rna && a->profile == b->profile;
+    return a->target == b->target && a->layout == b->layout && a->kind == b->kind && a->rate == b->rate &&
+           a->y_index == b->y_index && a->boxes_index == b->boxes_index && a->rna == b->rna && a->profile == b->profile;
 }
 
 enum status stated_apply(const struct stated *stated, struct collection *c, struct error *err)
@@ -83,6 +86,10 @@ enum status stated_apply(const struct stated *stated, struct collection *c, stru
         return error_set(err, STATUS_INVALID, NULL, "kind=images needs x in three or four dimensions");
     if (stated->kind != COLLECTION_TABLE)
         c->kind = stated->kind;
+    if (stated->rate > 0 && c->kind != COLLECTION_RECORDINGS)
+        return error_set(err, STATUS_INVALID, NULL, "rate= needs kind=recordings");
+    if (c->kind == COLLECTION_RECORDINGS)
+        c->rate = stated->rate > 0 ? stated->rate : AUDIO_RATE;
     c->rna = stated->rna;
     return STATUS_OK;
 }

@@ -14,6 +14,7 @@ struct stated {
     enum collection_target target; /* target=...; NONE: not stated */
     enum collection_layout layout; /* layout=...; AUTO: not stated */
     enum collection_kind kind;     /* kind=recordings, kind=motifs or kind=images; the value TABLE: not stated */
+    int rate;                      /* rate=...: samples per second of recordings; 0: not stated */
     bool y_index;                  /* y=index: integers in y are indices into `names` */
     bool boxes_index;              /* boxes=index: the symbols of boxes are indices into `names` */
     bool rna;                      /* alphabet=rna: the sequences are RNA */

@@ -14,6 +14,7 @@
 
 #include "core/data/uploads/collection_build.h"
 #include "core/base/descriptor.h"
+#include "core/formats/audio_wave.h"
 
 enum { HEAD = 8 };
 
@@ -71,6 +72,10 @@ static enum status add_arrays(struct snapshot *snapshot, const struct collection
         return status;
     if (c->profile)
         status = collection_file_add(snapshot, SNAPSHOT_U8, "profile", 1, 1, &c->profile, err);
+    if (status)
+        return status;
+    if (c->rate > 0)
+        status = collection_file_add(snapshot, SNAPSHOT_I64, "rate", 1, 1, &(int64_t){c->rate}, err);
     if (status)
         return status;
     if (c->rna)
@@ -218,6 +223,11 @@ static bool find_arrays(struct collection *c, const struct mapped *m)
     c->group = entry(m, "group", SNAPSHOT_U8, c->count, sizeof *c->group);
     c->rna = entry(m, "rna", SNAPSHOT_U8, 1, 1) != NULL;
     c->profile = entry(m, "profile", SNAPSHOT_U8, 1, 1) != NULL;
+    const int64_t *rate = entry(m, "rate", SNAPSHOT_I64, 1, 1);
+    if (rate && (*rate < 1 || *rate > AUDIO_WAVE_RATES))
+        return false;
+    if (c->kind == COLLECTION_RECORDINGS) /* earlier versions resampled all recordings, and stored no rate */
+        c->rate = rate ? (int)*rate : AUDIO_RATE;
     int64_t lines = (int64_t)c->channels * c->rows;
     const struct collection_moments *moments = entry(m, "moments", SNAPSHOT_U8, 1, sizeof *moments);
     c->values = entry(m, "values", SNAPSHOT_F32, c->start[c->count], lines);

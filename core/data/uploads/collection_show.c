@@ -250,7 +250,7 @@ void collection_describe(const struct collection *c, const struct sink *out)
     sink_integer(out, "cols", c->cols);
     sink_end_object(out);
     if (c->kind == COLLECTION_RECORDINGS)
-        sink_integer(out, "rate", AUDIO_RATE);
+        sink_integer(out, "rate", c->rate);
     write_values(c, out);
     if (c->kind == COLLECTION_TABLE)
         write_columns(c, out);

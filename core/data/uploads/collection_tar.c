@@ -35,6 +35,7 @@
 #include "core/data/uploads/tables/collection_cells.h"
 #include "core/data/uploads/collection_npz.h"
 #include "core/data/uploads/member_notices.h"
+#include "core/data/uploads/recordings.h"
 #include "core/formats/csv.h"
 #include "core/formats/gunzip.h"
 #include "core/data/files/picture_file.h"
@@ -43,7 +44,7 @@
 #define FASTA_BYTES ((size_t)256 << 20) /* of a FASTA or GFF3 file, which the reader keeps in memory */
 
 /* The options that apply to an archive without regions and arrays. */
-#define OTHER_OPTIONS OPTION_TARGET
+#define OTHER_OPTIONS (OPTION_TARGET | OPTION_RATE)
 
 struct text {
     char *bytes; /* NULL until the reader has found this member of the archive */
@@ -59,8 +60,7 @@ struct tar {
     struct name_list names;  /* names of the samples, in the order of the samples */
     struct member_notices notices;
     struct text labels, boxes, fasta, gff, matrix, features, barcodes;
-    struct audio_resampler *resampler;
-    int resampler_rate;
+    struct recordings sound;
 };
 
 static bool ends_in(const char *name, const char *end)
@@ -140,22 +140,6 @@ static enum status add_picture(struct tar *t, const char *name, const char *byte
     return status;
 }
 
-static enum status resample(struct tar *t, struct audio_wave *wave, struct error *err)
-{
-    if (wave->rate == AUDIO_RATE)
-        return STATUS_OK;
-    if (t->resampler_rate != wave->rate) {
-        audio_resampler_destroy(t->resampler);
-        t->resampler = NULL;
-        t->resampler_rate = 0;
-        enum status status = audio_resampler_create(wave->rate, AUDIO_RATE, &t->resampler, err);
-        if (status)
-            return status;
-        t->resampler_rate = wave->rate;
-    }
-    return audio_wave_resample(t->resampler, wave, value_store_left(&t->b.store) / (int64_t)sizeof(float), err);
-}
-
 static enum status add_recording(struct tar *t, const char *name, const char *bytes, size_t size, struct error *err)
 {
     struct audio_wave wave;
@@ -163,16 +147,19 @@ static enum status add_recording(struct tar *t, const char *name, const char *by
     enum status status = audio_wave_decode(bytes, size, &wave, err);
     if (status)
         return status;
-    status = resample(t, &wave, err);
-    if (!status && wave.count == 0)
+    if (wave.count == 0)
         status = error_set(err, STATUS_INVALID, NULL, "is a recording without samples");
     if (!status)
         status = set_kind(t, COLLECTION_RECORDINGS, 1, 1, err);
+    if (!status)
+        status = recordings_add(&t->sound, &t->b, &wave, err);
     if (!status)
         status = builder_sample(&t->b, wave.count, &values, err);
     if (!status)
         memcpy(values, wave.samples, (size_t)wave.count * sizeof *values);
     member_notice_count(&t->notices.cut, wave.cut, name);
+    member_notice_count(&t->notices.mixed, wave.channels > 1, name);
+    member_notice_count(&t->notices.rounded, wave.rounded, name);
     audio_wave_close(&wave);
     return status;
 }
@@ -182,10 +169,13 @@ static enum status add_media(struct tar *t, const char *name, const struct byte_
     char *bytes = NULL;
     size_t size;
     int32_t number;
-    enum status status = byte_source_all(from, MEMBER_BYTES, &bytes, &size, err);
-    if (!status)
-        status = picture_file_named(name) ? add_picture(t, name, bytes, size, err)
-                                          : add_recording(t, name, bytes, size, err);
+    struct error cause = {0};
+    enum status status = byte_source_all(from, MEMBER_BYTES, &bytes, &size, &cause);
+    if (status)
+        return error_set(err, status, NULL, "%s%s", cause.message,
+                         status == STATUS_LIMIT ? ": cut it into smaller files" : "");
+    status =
+        picture_file_named(name) ? add_picture(t, name, bytes, size, err) : add_recording(t, name, bytes, size, err);
     if (!status)
         status = name_list_add(&t->names, name, strlen(name), &number, err);
     free(bytes);
@@ -481,7 +471,7 @@ static enum status take_box_row(struct tar *t, const struct csv *csv, const int 
             return error_set(err, STATUS_INVALID, NULL,
                              "row %lld: '%.40s' is not a position; use a number from 0 to 1000000", (long long)csv->row,
                              field);
-        place[i] = (int32_t)lrintf(seconds ? number * AUDIO_RATE : number);
+        place[i] = (int32_t)lrintf(seconds ? number * (float)t->b.c->rate : number);
     }
     if (t->notices.orientation)
         raster_turn_place(
@@ -607,6 +597,10 @@ static enum status finish_members(struct tar *t, struct error *err)
         status = error_set(err, STATUS_INVALID, NULL,
                            "the archive has no samples; it needs .png, .jpg, .tif, .wav, .fa, .bed, .npz, .npy or "
                            ".safetensors members");
+    if (!status && t->options->stated & OPTION_RATE && c->kind != COLLECTION_RECORDINGS)
+        status = error_set(err, STATUS_INVALID, NULL, "rate applies only to archives of recordings; leave it out");
+    if (!status && c->kind == COLLECTION_RECORDINGS)
+        status = recordings_finish(&t->sound, &t->b, err);
     if (!status && t->labels.bytes)
         status = in_member(read_labels(t, &set, &cause), "labels.csv", &cause, err);
     else if (!status && !t->fasta.bytes && !cells)
@@ -627,6 +621,7 @@ static enum status check_options(const struct tar *t, unsigned reads, const char
             return error_set(err, STATUS_INVALID, NULL, "%s does not apply to an archive of %s: %s; leave it out",
                              o->field.name, content,
                              o->option & REGION_OPTIONS ? "only archives of BED files read it"
+                             : o->option == OPTION_RATE ? "only archives of recordings read it"
                                                         : "only archives of .npz, .npy or safetensors files read it");
     return STATUS_OK;
 }
@@ -647,7 +642,7 @@ static enum status finish_archive(struct tar *t, struct error *err)
 enum status collection_read_tar(const struct byte_source *from, const struct collection_options *options,
                                 const struct collection_limits *limits, struct collection *c, struct error *err)
 {
-    struct tar t = {.options = options};
+    struct tar t = {.options = options, .sound.stated = options->rate};
     builder_init(&t.b, c, options, limits);
     npz_open(&t.npz, &t.b, options);
     enum status status = read_members(&t, from, err);
@@ -658,7 +653,7 @@ enum status collection_read_tar(const struct byte_source *from, const struct col
         genomics.regions_close(t.regions);
     builder_close(&t.b);
     name_list_close(&t.names);
-    audio_resampler_destroy(t.resampler);
+    recordings_close(&t.sound);
     free(t.labels.bytes);
     free(t.boxes.bytes);
     free(t.notices.orientation);

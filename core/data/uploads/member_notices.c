@@ -36,11 +36,14 @@ enum status member_notices_warn(const struct member_notices *notices, struct col
         {&notices->turned, "turned", "were turned as their orientation tag says, and their boxes with them"},
         {&notices->transparent, "transparent",
          "have transparent pixels, which were laid on white; if the drawing is white, lay it on another colour first"},
-        {&notices->rounded, "rounded", "have whole numbers beyond 16777216, which were rounded to single precision"},
+        {&notices->rounded, "rounded",
+         "have numbers that single precision does not hold, such as whole ones beyond 16777216; "
+         "they were rounded"},
         {&notices->stray, "stray-bytes", "have bytes that belong to no part of the picture; these were skipped"},
         {&notices->cut, "cut-recordings",
          "end before the size that their header states, perhaps because a copy was not complete; what is there was "
          "read"},
+        {&notices->mixed, "mixed-channels", "have several channels, whose mean was taken"},
     };
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
         const struct member_notice *n = rows[i].notice;

@@ -12,7 +12,7 @@ struct member_notice {
 
 struct member_notices {
     uint8_t *orientation; /* [samples] orientation tags of pictures (raster.h); the caller frees it */
-    struct member_notice turned, transparent, rounded, stray, cut;
+    struct member_notice turned, transparent, rounded, stray, cut, mixed;
 };
 
 /* Counts a member if the notice applies to it. */

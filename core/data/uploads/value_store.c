@@ -276,6 +276,36 @@ enum status value_store_repeat(struct value_store *s, const int64_t *begin, int6
     return status;
 }
 
+enum status value_store_shorten(struct value_store *s, int64_t *begin, int64_t count,
+                                enum status (*change)(void *context, int64_t sample, const float *from, int64_t count,
+                                                      float *to, int64_t *made, struct error *err),
+                                void *context, struct error *err)
+{
+    enum status status = take_pending(s, err);
+    int64_t largest = 0, from = 0, width = (int64_t)sizeof(float);
+    if (!status)
+        status = flush_block(s, err);
+    for (int64_t i = 0; i < count; i++)
+        largest = begin[i + 1] - begin[i] > largest ? begin[i + 1] - begin[i] : largest;
+    float *sample = malloc((size_t)(2 * largest + 1) * sizeof *sample);
+    if (!status && !sample)
+        status = error_memory(err, "a data set");
+    for (int64_t i = 0; !status && i < count; i++) {
+        int64_t size = begin[i + 1] - from, made = 0;
+        status = read_at(s, sample, (size_t)(size * width), from * width, err);
+        if (!status)
+            status = change(context, i, sample, size, sample + largest, &made, err);
+        if (!status)
+            status = write_at(s, sample + largest, (size_t)(made * width), begin[i] * width, err);
+        from = begin[i + 1];
+        begin[i + 1] = begin[i] + made;
+    }
+    free(sample);
+    s->count = begin[count];
+    s->written = s->count * width;
+    return status;
+}
+
 enum status value_store_again(struct value_store *s, int64_t first, int64_t count, unsigned char *to, struct error *err)
 {
     enum status status = take_pending(s, err);

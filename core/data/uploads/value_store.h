@@ -51,6 +51,13 @@ enum status value_store_bytes(struct value_store *s, const unsigned char *bytes,
  * scale). */
 enum status value_store_repeat(struct value_store *s, const int64_t *begin, int64_t count, int64_t scale, int times,
                                struct error *err);
+/* Replaces each of `count` samples of one line by one that has at most as many values. The store must contain floats.
+ * begin: [count + 1] first column of each sample; changed to those of the new samples. change() reads the values of a
+ * sample, writes the new ones to `to`, and their number to *made. */
+enum status value_store_shorten(struct value_store *s, int64_t *begin, int64_t count,
+                                enum status (*change)(void *context, int64_t sample, const float *from, int64_t count,
+                                                      float *to, int64_t *made, struct error *err),
+                                void *context, struct error *err);
 /* Copies values [first, first + count) to `to`; the store must contain bytes (VALUE_BYTES). */
 enum status value_store_again(struct value_store *s, int64_t first, int64_t count, unsigned char *to,
                               struct error *err);

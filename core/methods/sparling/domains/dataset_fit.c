@@ -11,6 +11,14 @@ static bool has(const struct method_given *given, const char *field)
     return given && given->has(given->context, field);
 }
 
+void dataset_fit_mels(struct sparling_config *config, const struct method_given *given, int rate)
+{
+    struct dataset_config *d = &config->dataset;
+    int bands = (int)(64 * sqrt(rate / 8000.0));
+    if (d->fit && rate > 0 && rate < 8000 && !has(given, "dataset_mels"))
+        d->mels = bands < 8 ? 8 : bands;
+}
+
 /* Returns whether samples are sequences of letters: they have one row and several channels, and are not recordings. */
 static bool letters(const struct dataset_config *c, bool sound)
 {

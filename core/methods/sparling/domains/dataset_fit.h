@@ -15,6 +15,9 @@ struct dataset_facts {
     bool set;     /* labels are sets of names */
     int64_t most; /* largest number of names of a label, or largest count; 0: unknown */
 };
+/* With `fit`, reduces the bands of spectrograms for a sampling rate below 8000 Hz, because the window of so many bands
+ * has fewer frequencies than bands. rate: 0 if the data are not recordings. */
+void dataset_fit_mels(struct sparling_config *config, const struct method_given *given, int rate);
 /* Sets window and width of g, effort, channels, pooling and schedule. given: the fields that the client has given,
  * which keep their values. */
 void dataset_fit(struct sparling_config *config, const struct method_given *given, const struct dataset_facts *facts);

@@ -170,6 +170,9 @@ struct domain {
     /* Returns the duration of a sample in seconds, if columns are points in time. NULL, or a function that returns NaN:
      * columns are not points in time. */
     double (*duration)(const struct domain_state *state);
+    /* Returns the samples per second of recordings, which prepare() expects in one dimension. NULL, or a function that
+     * returns 0: samples are not recordings. */
+    int (*rate)(const struct domain_state *state);
 
     /* Writes from which record of the data set a sample of a sequence comes. Returns false if the set has fewer
      * samples; sample() then repeats the set. NULL: samples have no records. */

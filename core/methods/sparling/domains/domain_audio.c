@@ -181,12 +181,12 @@ static enum status to_planes(const struct domain_state *s, const float *audio, i
     float *rows = malloc(mels * frames * sizeof *rows);
     if (!rows)
         return error_memory(err, "a spectrogram");
-    audio_spectrum_compute(s->spectrum, audio, samples, rows);
-    for (size_t m = 0; m < mels; m++)
+    enum status status = audio_spectrum_compute(s->spectrum, audio, samples, rows, err);
+    for (size_t m = 0; !status && m < mels; m++)
         for (size_t t = 0; t < frames; t++)
             planes[m * frames + t] = scaled(s, rows[t * mels + m]);
     free(rows);
-    return STATUS_OK;
+    return status;
 }
 
 /* Returns the generator of a requested clip. The curriculum begins with few words (see lesson() in
@@ -263,6 +263,11 @@ static double duration(const struct domain_state *s)
     return s->config.seconds;
 }
 
+static int audio_rate(const struct domain_state *s)
+{
+    return AUDIO_RATE;
+}
+
 /* Accepts a clip at 8 kHz (zeros follow a shorter one), or a spectrogram in decibels. */
 static enum status domain_audio_prepare(const struct domain_state *s, const struct method_input *input, float *planes,
                                         struct error *err)
@@ -324,6 +329,7 @@ const struct domain audio_domain = {
     .symbol = word,
     .token = word,
     .duration = duration,
+    .rate = audio_rate,
     .prepare = domain_audio_prepare,
     .grey = domain_audio_grey,
 };

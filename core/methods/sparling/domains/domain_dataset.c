@@ -43,9 +43,15 @@ struct domain_state {
 
 /* ---- sizes ------------------------------------------------------------------------------------------------- */
 
-static int hop_of(int64_t mels)
+static int rate_of(const struct dataset_config *d)
 {
-    return (int)(2 * CHUNK * AUDIO_RATE / (double)mels) / 2;
+    return d->rate > 0 ? (int)d->rate : AUDIO_RATE;
+}
+
+static int hop_of(const struct dataset_config *d)
+{
+    int window = audio_spectrum_window(rate_of(d), (int)d->mels, CHUNK);
+    return window > 1 ? window / 2 : 1;
 }
 
 /* Writes the sizes that the configuration states, or small placeholders until the data set has been read. */
@@ -111,9 +117,10 @@ static int64_t most_boxes(const struct collection *c)
 static void read_facts(struct dataset_config *d, const struct collection *c)
 {
     bool sound = c->kind == COLLECTION_RECORDINGS;
+    d->rate = c->rate;
     d->channels = sound ? d->mels : c->channels;
     d->rows = c->rows;
-    d->cols = sound ? 1 + c->cols / hop_of(d->mels) : c->cols;
+    d->cols = sound ? 1 + c->cols / hop_of(d) : c->cols;
     d->tokens = c->vocabulary.count;
     d->positions = c->target == TARGET_POSITIONS;
     d->numbers = c->target == TARGET_NUMBER;
@@ -213,6 +220,7 @@ static enum status domain_dataset_resolve(struct sparling_config *config, const 
      * are then not choices of the client, so they may change. */
     bool repeated = d->hash[0] != '\0' && strcmp(d->hash, hash) != 0;
     snprintf(d->hash, sizeof d->hash, "%s", hash);
+    dataset_fit_mels(config, repeated ? NULL : given, sound ? c.rate : 0);
     read_facts(d, &c);
     if (!status && d->fit) {
         const struct dataset_facts facts = {.mean = d->numbers ? NAN : dataset_mean_label(&c, 0),
@@ -325,17 +333,17 @@ static enum status to_spectrogram(const struct domain_state *s, const float *aud
 {
     size_t mels = (size_t)s->shape.channels, frames = (size_t)s->shape.cols;
     float *wave = calloc((size_t)s->samples, sizeof *wave), *rows = malloc(mels * (frames + 1) * sizeof *rows);
-    if (wave && rows) {
+    enum status status = wave && rows ? STATUS_OK : error_memory(err, "a spectrogram");
+    if (!status) {
         memcpy(wave, audio, (size_t)(length < s->samples ? length : s->samples) * sizeof *wave);
-        audio_spectrum_compute(s->spectrum, wave, s->samples, rows);
-        for (size_t m = 0; m < mels; m++)
+        status = audio_spectrum_compute(s->spectrum, wave, s->samples, rows, err);
+        for (size_t m = 0; !status && m < mels; m++)
             for (size_t t = 0; t < frames; t++)
                 planes[m * frames + t] = (rows[t * mels + m] - s->zero) / s->unit;
     }
-    bool good = wave && rows;
     free(wave);
     free(rows);
-    return good ? STATUS_OK : error_memory(err, "a spectrogram");
+    return status;
 }
 
 /* Writes the planes of a sample. Values after the end of a shorter sequence are 0. */
@@ -410,7 +418,7 @@ static enum status agree(const struct domain_state *s, const struct sparling_con
     read_facts(&now, &s->c);
     bool same = d->channels == now.channels && d->rows == now.rows && d->cols == now.cols && d->tokens == now.tokens &&
                 d->longest == now.longest && d->boxes == now.boxes && d->positions == now.positions &&
-                d->numbers == now.numbers;
+                d->numbers == now.numbers && rate_of(d) == rate_of(&now);
     return same ? STATUS_OK
                 : error_set(err, STATUS_INVALID, "/config/dataset_name", "has other sizes than the facts of the job");
 }
@@ -440,9 +448,9 @@ static enum status open_dataset(const struct sparling_config *config, const char
     if (!status && s->c.kind == COLLECTION_RECORDINGS && !s->c.values)
         status = error_set(err, STATUS_CORRUPT, "/config/dataset_name", "has recordings that are not stored as floats");
     if (!status && s->c.kind == COLLECTION_RECORDINGS) {
-        int hop = hop_of(d->mels), least = 2 * hop + 2; /* the window of the spectrum must fit */
+        int hop = hop_of(d), least = 2 * hop + 2; /* the window of the spectrum must fit */
         s->samples = (s->shape.cols - 1) * hop > least ? (s->shape.cols - 1) * hop : least;
-        status = audio_spectrum_create(AUDIO_RATE, (int)d->mels, CHUNK, &s->spectrum, err);
+        status = audio_spectrum_create(rate_of(d), (int)d->mels, CHUNK, &s->spectrum, err);
     }
     if (!status && s->spectrum && audio_spectrum_frames(s->spectrum, s->samples) != s->shape.cols)
         status = error_set(err, STATUS_INVALID, "/config/dataset_name",
@@ -587,7 +595,7 @@ static const char *name(const struct domain_state *s, int number)
     return number >= 0 && number < s->c.vocabulary.count ? s->c.vocabulary.name[number] : NULL;
 }
 
-/* Accepts an array of the shape of the data set's inputs and, for recordings, also sound samples at AUDIO_RATE. */
+/* Accepts an array of the shape of the data set's inputs and, for recordings, also sound samples at their rate. */
 static enum status domain_dataset_prepare(const struct domain_state *s, const struct method_input *input, float *planes,
                                           struct error *err)
 {
@@ -656,7 +664,12 @@ static int64_t counts(const struct domain_state *s, int token)
 
 static double duration(const struct domain_state *s)
 {
-    return s->spectrum ? (double)s->shape.cols * audio_spectrum_hop(s->spectrum) / AUDIO_RATE : (double)NAN;
+    return s->spectrum ? (double)s->shape.cols * audio_spectrum_hop(s->spectrum) / s->c.rate : (double)NAN;
+}
+
+static int sampling_rate(const struct domain_state *s)
+{
+    return s->c.rate;
 }
 
 const struct domain dataset_domain = {
@@ -676,6 +689,7 @@ const struct domain dataset_domain = {
     .token = name,
     .alphabet = alphabet,
     .duration = duration,
+    .rate = sampling_rate,
     .record = record,
     .turns = turns,
     .counts = counts,

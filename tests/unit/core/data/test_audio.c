@@ -61,7 +61,7 @@ static void check_against_direct(const float *audio, int count)
     int frames = audio_spectrum_frames(s, count);
     float *out = malloc((size_t)frames * 64 * sizeof *out);
     double *want = malloc((size_t)frames * 64 * sizeof *want), power[188], top = -1e9, worst = 0;
-    audio_spectrum_compute(s, audio, count, out);
+    assert_int_equal(audio_spectrum_compute(s, audio, count, out, NULL), STATUS_OK);
     for (int t = 0; t < frames; t++)
         for (int m = 0; m < 64; m++)
             top = fmax(top, want[t * 64 + m] = direct(audio, count, t, m, power));
@@ -94,7 +94,7 @@ static void impossible_spectrograms_are_refused(void **state)
 {
     struct audio_spectrum *s = NULL;
     assert_int_equal(audio_spectrum_create(RATE, 0, 1.5, &s, NULL), STATUS_INVALID);
-    assert_int_equal(audio_spectrum_create(RATE, 64, 100, &s, NULL), STATUS_INVALID);
+    assert_int_equal(audio_spectrum_create(RATE, 64, 1000, &s, NULL), STATUS_INVALID);
     assert_int_equal(audio_spectrum_create(RATE, 5000, 1.5, &s, NULL), STATUS_INVALID);
 }
 

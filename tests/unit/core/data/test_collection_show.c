@@ -349,6 +349,7 @@ static void recordings_are_drawn_as_curves(void **state)
                            .channels = 1,
                            .rows = 1,
                            .cols = 3000,
+                           .rate = 8000,
                            .values = values,
                            .start = start,
                            .label_start = label_start};

@@ -502,7 +502,7 @@ static void one_coloured_picture_gives_all_samples_three_channels(void **state)
     collection_close(&c);
 }
 
-static enum status take(void *context, int rank, const int64_t *dim, float *values, struct error *err)
+static enum status take(void *context, int rank, const int64_t *dim, float *values, int rate, struct error *err)
 {
     int64_t *shape = context;
     shape[0] = rank;

@@ -154,6 +154,9 @@ static int setup(void **state)
     m.c.box_start = box_start;
     m.c.box = box;
     store("tones", &m.c);
+    m.c.rate = 44100;
+    store("calls", &m.c);
+    m.c.rate = 0;
     for (int i = 0; i <= COUNT; i++)
         m.start[i] = (int64_t)i * 100;
     m.c.cols = 100;
@@ -472,6 +475,21 @@ static void recordings_become_spectrograms(void **state)
     domain_close(&d);
 }
 
+static void spectrograms_follow_the_rate_of_the_recordings(void **state)
+{
+    struct sparling_config c;
+    struct open_domain d;
+    opened("calls", (const struct config_setting[]){{"dataset_mels", "64"}, {NULL, NULL}}, &c, &d);
+    /* the window has 46 ms, at most trunc(3 * 44100 / 64) = 2067 samples, and 2048 is a product of 2, 3 and 5 */
+    assert_true(c.dataset.rate == 44100 && d.shape.cols == 1 + TONE / 1024);
+    assert_int_equal(d.domain->rate(d.state), 44100);
+    assert_true(fabs(d.domain->duration(d.state) - (double)d.shape.cols * 1024 / 44100) < 1e-9);
+    domain_close(&d);
+    opened("tones", (const struct config_setting[]){{"dataset_mels", "64"}, {NULL, NULL}}, &c, &d);
+    assert_true(c.dataset.rate == 8000 && d.domain->rate(d.state) == 8000 && d.shape.cols == 1 + TONE / 187);
+    domain_close(&d);
+}
+
 /* ---- training, validation and test part --------------------------------------------------------------------- */
 
 /* Writes to part[i] in which parts sample i occurs, as a sum of 1 (training), 2 (validation) and 4 (test). */
@@ -624,6 +642,7 @@ int main(void)
                                        cmocka_unit_test(labels_at_every_position_end_with_the_sequence),
                                        cmocka_unit_test(counts_train_one_channel_to_mark_as_many_motifs),
                                        cmocka_unit_test(recordings_become_spectrograms),
+                                       cmocka_unit_test(spectrograms_follow_the_rate_of_the_recordings),
                                        cmocka_unit_test(groups_stay_together),
                                        cmocka_unit_test(unsuitable_data_sets_are_refused),
                                        cmocka_unit_test(check_names_faulty_fields),
