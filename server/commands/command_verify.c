@@ -290,7 +290,7 @@ static const struct command_usage usage = {
             "needs at\n"
             "least two checkpoints, or --from 0. Exit code 1 when anything differs.\n",
     .options = option_table,
-    .example = "  motifctl export latest --bundle --checkpoint all --output job.bundle && motifd verify job.bundle\n",
+    .example = "  motifctl export latest job.bundle --checkpoint all && motifd verify job.bundle\n",
     .least = 1,
     .most = 1,
 };

@@ -401,10 +401,19 @@ await report.test("a study is one row that opens into its jobs, and its page dra
 });
 
 await report.test("the configuration highlights what was set for the job, beside the value of the preset", async () => {
-  await show(page, `#/jobs/${jobs[2]}/config`);
+  await show(page, `#/jobs/${jobs[2]}/configuration`);
   const row = page.locator("tr", { hasText: "image_size" }).first();
   await row.locator("mark", { hasText: "the preset has 64" }).waitFor();
   if (await page.locator("tr", { hasText: /^domain/ }).locator("mark").count()) throw new Error("a value of the preset is highlighted");
+});
+
+await report.test("addresses of earlier versions are read, and unknown ones say so", async () => {
+  await show(page, `#/jobs/${jobs[2]}/config`);
+  await page.locator("tr", { hasText: "image_size" }).first().waitFor();
+  await show(page, `#/jobs/${jobs[2]}/constructor`);
+  await page.getByText("This job has no page “constructor”").waitFor();
+  await show(page, "#/nowhere/x");
+  await page.getByText("There is no page “nowhere/x”").waitFor();
 });
 
 await report.test("the log and the document of a job can be downloaded", async () => {
@@ -637,7 +646,7 @@ const places = () => ({
   training: [`#/jobs/${jobs[2]}`, "Motif errors"], gallery: [`#/jobs/${jobs[2]}/motifs`, "of 100 inputs"], logos: [`#/jobs/${jobs.bases}/motifs`, "of 100 inputs"], latents: [`#/jobs/${jobs.latents}/latents`, "latents, measured on"],
   motifs: [`#/jobs/${jobs[2]}/motifs?channel=1`, "Activations"], inputs: [`#/jobs/${jobs[2]}/motifs?seed=3`, "all active positions"], letters: [`#/jobs/${jobs.bases}/motifs?seed=3`, "all active positions"],
   fromData: ["#/new?dataset=bases", "Predicted time"], result: [`#/jobs/${jobs[2]}/result`, "Confusion matrix"],
-  study: [`#/studies/${jobs.study}`, "width=24"], config: [`#/jobs/${jobs[2]}/config`, "Seed of the training samples"], files: [`#/jobs/${jobs[2]}/files`, "Checkpoints"], rug: [`#/jobs/${jobs.rug}/rug`, "Bayes bound"],
+  study: [`#/studies/${jobs.study}`, "width=24"], config: [`#/jobs/${jobs[2]}/configuration`, "Seed of the training samples"], files: [`#/jobs/${jobs[2]}/files`, "Checkpoints"], rug: [`#/jobs/${jobs.rug}/rug`, "Bayes bound"],
   factors: [`#/jobs/${jobs.factors}/factors`, "factor 0"], tree: [`#/jobs/${jobs.tree}/tree`, "latent 0"], layers: [`#/jobs/${jobs.pathways}/layers`, "stripe sparsity"],
 });
 

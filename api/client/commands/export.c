@@ -6,6 +6,7 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
@@ -71,8 +72,10 @@ const struct command command_checkpoints = {
 
 static const struct config_field options[] = {
     OPTION_TEXT("checkpoint", "SEQ", "a sequence number, or latest (latest); with --bundle also all"),
-    OPTION_FLAG("onnx", "save the model as ONNX, for other programs"),
-    OPTION_FLAG("bundle", "save everything of the job that another daemon or motifctl verify needs"),
+    OPTION_FLAG("onnx", "save the model as ONNX, for other programs; also if FILE ends with .onnx"),
+    OPTION_FLAG(
+        "bundle",
+        "save everything of the job that another daemon or motifctl verify needs; also if FILE ends with .bundle"),
     OPTIONS_END,
 };
 
@@ -242,22 +245,51 @@ static int export_resolve(struct ctl *ctl, const char *id, const char *wanted, c
     return code;
 }
 
+enum form { WEIGHTS, ONNX, BUNDLE, FORMS };
+static const char *const endings[FORMS] = {"safetensors", "onnx", "bundle"};
+
+/* Chooses the form of the exported file: the option that the user states, or else the one that the ending of the file's
+ * name says; weights if the name has no ending. */
+static int export_form(struct ctl *ctl, const struct options *args, const char *file, enum form *form)
+{
+    const char *slash = file ? strrchr(file, '/') : NULL, *dot = file ? strrchr(slash ? slash : file, '.') : NULL;
+    enum form named = WEIGHTS;
+    bool stated = options_has(args, "onnx") || options_has(args, "bundle");
+    *form = options_has(args, "bundle") ? BUNDLE : options_has(args, "onnx") ? ONNX : WEIGHTS;
+    if (options_has(args, "onnx") && options_has(args, "bundle"))
+        return ctl_usage(ctl, "--onnx and --bundle both state the form of the file; leave one out");
+    if (!dot)
+        return CTL_SUCCESS;
+    while (named < FORMS && strcasecmp(dot + 1, endings[named]) != 0)
+        named++;
+    if (stated && (named == FORMS || named == *form))
+        return CTL_SUCCESS;
+    if (stated)
+        return ctl_usage(ctl, "the ending of %.200s is that of another form than --%s", file, endings[*form]);
+    *form = named;
+    return named < FORMS ? CTL_SUCCESS
+                         : ctl_usage(ctl,
+                                     "the ending of %.200s names no form of a model; use .safetensors (weights), .onnx "
+                                     "or .bundle (the whole job)",
+                                     file);
+}
+
 /* Sets `seq` to the sequence number of the checkpoint ("all": all checkpoints), `path` to the path of the request, and
  * `name` to the default name of the exported file. */
-static int export_choose(struct ctl *ctl, const struct options *args, const char *id, char seq[32], char path[160],
-                         char name[128])
+static int export_choose(struct ctl *ctl, const struct options *args, enum form form, const char *id, char seq[32],
+                         char path[160], char name[128])
 {
     const char *wanted = options_value(args, "checkpoint");
-    bool all = options_has(args, "bundle") && wanted && strcmp(wanted, "all") == 0;
+    bool all = form == BUNDLE && wanted && strcmp(wanted, "all") == 0;
     int code = CTL_SUCCESS;
     if (all)
         snprintf(seq, 32, "all");
     else
         code = export_resolve(ctl, id, wanted, seq, 32);
-    if (options_has(args, "bundle")) {
+    if (form == BUNDLE) {
         snprintf(path, 160, "/v1/jobs/%s/bundle?checkpoints=%s", id, seq);
         snprintf(name, 128, "%s.bundle", id);
-    } else if (options_has(args, "onnx")) {
+    } else if (form == ONNX) {
         snprintf(path, 160, "/v1/jobs/%s/onnx?checkpoint=%s", id, seq);
         snprintf(name, 128, "%s-%s.onnx", id, seq);
     } else {
@@ -272,12 +304,16 @@ static int export_run(struct ctl *ctl, const struct options *args)
     struct export export = {.ctl = ctl};
     char id[CTL_ID], seq[32], name[128];
     struct stat info;
-    int code = ctl_job_id(ctl, args->positional[0], true, id);
+    const char *file = args->positional_count > 1 ? args->positional[1] : NULL;
+    enum form form;
+    int code = export_form(ctl, args, file, &form);
     if (code == CTL_SUCCESS)
-        code = export_choose(ctl, args, id, seq, export.path, name);
+        code = ctl_job_id(ctl, args->positional[0], true, id);
+    if (code == CTL_SUCCESS)
+        code = export_choose(ctl, args, form, id, seq, export.path, name);
     if (code != CTL_SUCCESS)
         return code;
-    const char *file = args->positional_count > 1 ? args->positional[1] : name;
+    file = file ? file : name;
     snprintf(export.part, sizeof(export.part), "%s.part", file);
     if (snprintf(export.part_etag, sizeof(export.part_etag), "%s.part.etag", file) >= (int)sizeof(export.part_etag))
         return ctl_usage(ctl, "the name %.80s... is too long", file);
@@ -320,7 +356,8 @@ const struct command command_export = {
             "resume an interrupted\ndownload.",
     .example =
         "  motifctl export latest weights.safetensors\n"
-        "  motifctl export latest job.bundle --bundle --checkpoint all\n"
+        "  motifctl export latest model.onnx\n"
+        "  motifctl export latest job.bundle --checkpoint all\n"
         "  python3 -c 'from safetensors import safe_open; print(safe_open(\"weights.safetensors\", \"np\").keys())'",
     .options = options,
     .least = 1,

@@ -65,7 +65,8 @@ function Page() {
   if (first === "compare") return <ComparePage />;
   if (first === "data") return <DataPage />;
   if (first === "system") return <SystemPage />;
-  return <JobsPage />;
+  if (first === "" || ((first === "jobs" || first === "studies") && !id)) return <JobsPage />;
+  return <p class="empty" role="status">There is no page “{route.value.path.join("/")}”. See <a href="#/">all jobs</a>.</p>;
 }
 
 function App() {

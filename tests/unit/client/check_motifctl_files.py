@@ -171,6 +171,14 @@ def wrong_exports_are_refused_before_the_download(c):
     c.run(f"export {JOB} no/such", listed).says(1, err="no/such.part: cannot be written")
     c.run(f"export {JOB}", listed, of_job("/checkpoints/2", b"W")).says(0, f"{JOB}-2.safetensors: checkpoint 2, 1 B\n")
     c.run(f"export {JOB} --onnx --json", listed, of_job("/onnx?checkpoint=2", b"O")).says(0, f'"file":"{JOB}-2.onnx"', '"checkpoint":2', '"bytes":1')
+    for name, path in (("w.safetensors", "/checkpoints/2"), ("w.onnx", "/onnx?checkpoint=2"), ("W.ONNX", "/onnx?checkpoint=2"), ("w.bundle", "/bundle?checkpoints=2"),
+                       ("no.such/../w", "/checkpoints/2")):
+        os.makedirs(os.path.join(c.folder, "no.such"), exist_ok=True)
+        c.run(f"export {JOB} {name} --checkpoint 2", of_job(path, b"W")).says(0, f"{name}: checkpoint 2, 1 B\n")
+    c.run(f"export {JOB} g.bin --onnx --checkpoint 2", of_job("/onnx?checkpoint=2", b"O")).says(0, "g.bin: checkpoint 2, 1 B\n")
+    c.run(f"export {JOB} w.pt").says(2, err="the ending of w.pt names no form of a model; use .safetensors (weights), .onnx or .bundle")
+    c.run(f"export {JOB} w.onnx --bundle").says(2, err="the ending of w.onnx is that of another form than --bundle")
+    c.run(f"export {JOB} w --bundle --onnx").says(2, err="--onnx and --bundle both state the form of the file")
     c.run(f"export {JOB} --bundle --checkpoint 2", of_job("/bundle?checkpoints=2", b"B")).says(0, f"{JOB}.bundle: checkpoint 2, 1 B\n")
     c.run(f"export {JOB} --bundle --checkpoint all --json", of_job("/bundle?checkpoints=all", b"B")).says(0, f'"file":"{JOB}.bundle"', '"checkpoint":"all"')
 

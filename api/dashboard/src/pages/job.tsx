@@ -27,7 +27,7 @@ const VIEWS: Record<string, (props: ViewProps) => preact.JSX.Element> = {
 const COMMON: Record<string, (props: ViewProps) => preact.JSX.Element> = {
   "": later(() => import("./curves").then((m) => m.Curves)),
   result: later(() => import("./result").then((m) => m.ResultView)),
-  config: later(() => import("./config").then((m) => m.Configuration)),
+  configuration: later(() => import("./config").then((m) => m.Configuration)),
   files: later(() => import("./files").then((m) => m.Files)),
 };
 
@@ -115,14 +115,14 @@ export function JobPage({ id }: { id: string }) {
     return () => clearTimeout(wait);
   }, []);
   const [failed, setFailed] = useState<unknown>(null);
-  const tab = route.value.path[2] ?? "";
+  const tab = route.value.path[2] === "config" ? "configuration" : route.value.path[2] ?? "";
   const known = useLoad(calm || tab !== "" || (job && !drawsAtOnce(job)) ? "kinds" : null, () => kinds());
   useEffect(() => { document.title = job ? `${title(job)} · motifd` : "motifd"; }, [job && title(job)]);
   if (!job) return fault ? <Fault fault={fault} /> : <p class="empty">Loading…</p>;
   const kind = known.data?.find((k) => k.kind === job.kind);
   const panels = job.task === "train" ? (kind?.panels ?? []).filter((p) => p.view in VIEWS) : [];
-  const panel = panels.find((p) => p.view === tab), View = panel ? VIEWS[panel.view] : COMMON[tab];
-  const tabs: [string, string][] = [["", "Training"], ...panels.map((p): [string, string] => [p.view, p.title]), ["result", "Result"], ["config", "Configuration"], ["files", "Files"]];
+  const panel = panels.find((p) => p.view === tab), View = panel ? VIEWS[panel.view] : Object.hasOwn(COMMON, tab) ? COMMON[tab] : undefined;
+  const tabs: [string, string][] = [["", "Training"], ...panels.map((p): [string, string] => [p.view, p.title]), ["result", "Result"], ["configuration", "Configuration"], ["files", "Files"]];
   const changed = () => { setFailed(null); set(); };
   return (
     <>
@@ -139,6 +139,7 @@ export function JobPage({ id }: { id: string }) {
       <nav class="tabs" aria-label="Parts of the job">
         {tabs.map(([path, text]) => <a key={path} href={href(`jobs/${id}${path ? `/${path}` : ""}`)} aria-current={tab === path ? "page" : undefined}>{text}</a>)}
       </nav>
+      {!View && (known.data || known.fault) && <p class="empty" role="status">This job has no page “{tab}”. Choose one of the tabs.</p>}
       {View && <View key={tab} job={job} kind={kind} query={panel?.query ?? ""} onEvent={onEvent} />}
     </>
   );

@@ -60,7 +60,7 @@ const struct finding_code sparling_findings[SPARLING_FINDINGS] = {
     [BY_HEART] = {"learned-by-heart", FINDING_WARNING, VERDICT_PARTLY,
                   "The accuracy on training samples is more than 20 percentage points above that on test samples (at a "
                   "confidence of 95 %), so the model has learned samples by heart instead of motifs.",
-                  "motifctl datasets put NAME FILE --replace"},
+                  "motifctl datasets put NEW-NAME FILE"},
     [DUPLICATE] = {"duplicate-channel", FINDING_WARNING, VERDICT_LEARNED, "Two channels mark the same positions.",
                    "motifctl channels JOB --png channels.png"},
     [MORE_SAMPLES] = {"more-samples", FINDING_WARNING, VERDICT_LEARNED,
