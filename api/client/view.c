@@ -216,6 +216,16 @@ void view_result(struct buf *out, const cJSON *result, bool colour)
         table_add(&table, errors[i].title);
         table_add_styled(&table, text, STYLE_BOLD);
     }
+    const cJSON *reference = json_member(result, "reference");
+    if (cJSON_IsObject(reference)) {
+        const char *kind = json_string(reference, "kind");
+        char text[64], title[96];
+        bool numbers = json_member(reference, "r2") != NULL;
+        snprintf(title, sizeof(title), "reference (%s): %s", kind ? kind : "?", numbers ? "r2" : "exactly right");
+        term_percent(text, sizeof(text), json_number(reference, numbers ? "r2" : "exact"));
+        table_add(&table, title);
+        table_add_styled(&table, text, STYLE_BOLD);
+    }
     view_motif_counts(&table, result);
     cJSON_ArrayForEach (member, result) {
         char text[128];

@@ -85,6 +85,8 @@ static enum status declare_evaluation(struct method_run *run, struct snapshot *s
     enum status status = snapshot_add_rows(snapshot, SNAPSHOT_STATE, "", SNAPSHOT_ROWS(rows), err);
     if (!status)
         status = evidence_declare(run, snapshot, err);
+    if (!status)
+        status = reference_figures_declare(run, snapshot, err);
     return status ? status : extents_declare(run, snapshot, err);
 }
 
@@ -205,6 +207,7 @@ static enum status check_loaded(struct method_run *run, struct error *err)
 static enum status check_and_follow(struct method_run *run, struct error *err)
 {
     chance_drop(&run->evaluation);
+    reference_pass_drop(&run->evaluation);
     head_phase_drop(run);
     enum status status = check_data(run, err);
     if (!status)
@@ -216,7 +219,7 @@ static enum status check_and_follow(struct method_run *run, struct error *err)
         presence_densities(run);
     }
     if (run->activity == ACTIVITY_EVALUATE && run->evaluation.part > PART_TEST &&
-        run->evaluation.part != PART_EVIDENCE && run->evaluation.part < PART_BOXES)
+        run->evaluation.part != PART_EVIDENCE && run->evaluation.part != PART_BOXES)
         run->evaluation.position = 0;
     if (!status)
         status = extents_loaded(run, err);

@@ -8,6 +8,7 @@
 
 #include "core/autodiff/ops.h"
 #include "core/kernels/kernels.h"
+#include "core/methods/sparling/evaluation/compare_reference.h"
 #include "core/methods/sparling/model/matrix_scores.h"
 #include "core/metrics/motif_errors.h"
 #include "core/metrics/ranking.h"
@@ -358,7 +359,8 @@ static double run_bytes(const struct sparling_config *c, double parameters)
     double train = maps * batch + 4 * attention_floats(c, batch, true) + 8 * dilated_packed(c) + copies +
                    collected_bytes(c) + tally_bytes(c) + words_bytes(c) + matrices_bytes(c) + cached_bytes(c);
     double evaluate = 4 * (evaluation_floats(c) * piece + attention_floats(c, piece, false)) + 4 * unit_copies(c) +
-                      4 * (parameters + matrix_numbers(c)) + fmax(chance_bytes(c), lists_bytes(c));
+                      4 * (parameters + matrix_numbers(c)) +
+                      fmax(fmax(chance_bytes(c), lists_bytes(c)), reference_pass_bytes(c));
     return WRITTEN * (16 * parameters + 4 * matrix_numbers(c) + fmax(train, evaluate));
 }
 

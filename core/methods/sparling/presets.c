@@ -347,6 +347,7 @@ static const struct config_setting own[] = {RECIPE,
                                             {"test_samples", "2000"},
                                             {"motif_samples", "1000"},
                                             {"stage_samples", "300"},
+                                            {"reference", "true"},
                                             {NULL, NULL}};
 
 #define ENTRY(preset, values, text) {.name = preset, .meaning = text, .settings = values},

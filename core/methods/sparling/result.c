@@ -300,6 +300,7 @@ enum status sparling_result(struct method_run *run, const struct sink *out, stru
     motif_counts_result(run, out);
     evidence_result(run, out);
     extents_result(run, out);
+    reference_figures_result(run, out);
     if (e->chance.samples > 0)
         write_chance(out, &e->chance, run->config.chance_shuffles);
     status = theorem_result(run, out, err);

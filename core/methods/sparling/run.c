@@ -94,6 +94,8 @@ static enum status allocate_tables(struct method_run *run, struct error *err)
     if (status)
         return status;
     status = extents_open(run, err);
+    if (!status)
+        status = reference_figures_open(run, err);
     if (status)
         return status;
     return motif_errors_init(&e->errors, shape->symbols, (int)c->channels_motif, sparling_geometry(c).reach, err);
@@ -152,6 +154,8 @@ void sparling_destroy(struct method_run *run)
     analysis_clear(run);
     motif_errors_close(&run->evaluation.errors);
     chance_drop(&run->evaluation);
+    reference_pass_drop(&run->evaluation);
+    reference_figures_close(&run->evaluation.reference);
     evidence_close(&run->evaluation.evidence);
     extents_close(&run->evaluation.extents);
     free(run->evaluation.topk);

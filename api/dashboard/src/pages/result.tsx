@@ -63,10 +63,12 @@ export function ResultView({ job }: { job: Job }) {
   const first = ERRORS.filter(([name]) => typeof r[name] === "number");
   const lists = Object.entries(r).filter(([name, v]) => name !== "by_density" && name !== "findings" && Array.isArray(v) && v.length > 0 && !plain(v[0])) as [string, Record<string, Json>[]][];
   const numbers = simple.filter(([name, v]) => v !== null && name !== "verdict" && !first.some(([n]) => n === name));
+  const reference = r.reference as { kind: string; exact?: number; r2?: number } | undefined;
+  const beside: [string, preact.ComponentChildren][] = reference ? [[`reference (${nameOf(reference.kind)})`, reference.r2 === undefined ? `exact match ${percent(reference.exact ?? null)}` : `R squared ${percent(reference.r2)}`]] : [];
   const fact = ([name, v]: [string, Json]): [string, preact.ComponentChildren] => [nameOf(name), name.endsWith("sha256") ? <code title={String(v)}>{String(v).slice(0, 16)}…</code> : show(name, v)];
   return (
     <>
-      {first.length > 0 && <Section title="Errors"><div class="headline"><Facts items={first.map(([name, label]) => [label, percent(r[name])])} /></div></Section>}
+      {first.length > 0 && <Section title="Errors"><div class="headline"><Facts items={[...first.map(([name, label]): [string, preact.ComponentChildren] => [label, percent(r[name])]), ...beside]} /></div></Section>}
       {Array.isArray(r.by_density) && r.by_density.length > 1 && <Section title="Annealing"><ErrorsByDensity rows={r.by_density as unknown as ByDensity[]} /></Section>}
       {r.confusion && <Section title="Confusion matrix"><ConfusionMatrix confusion={r.confusion as unknown as Confusion} nameOf={channelNames(r.channels)} /></Section>}
       <Pictures job={job} />

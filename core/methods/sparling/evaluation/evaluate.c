@@ -99,6 +99,7 @@ enum status evaluation_begin(struct method_run *run, int64_t seed, int64_t motif
     clear_counts(run);
     run->head->clear(run);
     e->chance = (struct chance){0};
+    e->reference.samples = 0;
     evidence_clear(run);
     extents_clear(run);
     if (stages && list->count) {
@@ -200,6 +201,8 @@ int64_t evaluation_part_samples(const struct method_run *run, int64_t part)
         return run->evaluation.at == 0 ? extents_samples(run) : 0;
     case PART_BOXES:
         return run->evaluation.at == run->evaluation.rows - 1 ? extents_truth_samples(run) : 0;
+    case PART_REFERENCE:
+        return reference_pass_samples(run);
     case PARTS:
         break;
     }
@@ -211,6 +214,8 @@ int64_t evaluation_part_samples(const struct method_run *run, int64_t part)
 static struct batch_request request_at(const struct method_run *run, int64_t first)
 {
     const struct evaluation *e = &run->evaluation;
+    if (e->part == PART_REFERENCE)
+        return reference_pass_request(run, first);
     bool calibrating = e->part == PART_BINNING && first < run->config.binning_samples;
     bool true_boxes = e->part == PART_MOTIFS || e->part == PART_CHANCE || e->part == PART_BOXES;
     int64_t end = calibrating ? run->config.binning_samples : evaluation_part_samples(run, e->part), left = end - first;
@@ -337,7 +342,7 @@ static enum status finish_part(struct method_run *run, bool *done, struct error 
 
 bool evaluation_collects(int64_t part)
 {
-    return part == PART_CHANCE || part == PART_EXTENTS;
+    return part == PART_CHANCE || part == PART_EXTENTS || part == PART_REFERENCE;
 }
 
 /* Processes one batch for the part in progress. *enough becomes true when the part needs no more samples. */
@@ -350,6 +355,8 @@ static enum status with_batch(struct method_run *run, struct network *network, c
         return analysis_binning(run, network, batch, e->position, err);
     if (e->part == PART_EVIDENCE)
         return evidence_add(run, batch, err);
+    if (e->part == PART_REFERENCE)
+        return reference_pass_add(run, batch, err);
     if (e->part == PART_TEST)
         return run->head->test(run, network, batch, own_row(run), err);
     struct tensor *motifs = network_motifs(&run->exec, network, batch->images, batch->request.count, 1);
@@ -372,7 +379,9 @@ enum status evaluation_piece(struct method_run *run, bool *done, struct error *e
     int64_t samples = evaluation_part_samples(run, e->part);
     if (evaluation_collects(e->part) && e->position == samples) {
         bool finished;
-        status = e->part == PART_CHANCE ? chance_shuffle(run, &finished, err) : extents_measure(run, &finished, err);
+        status = e->part == PART_CHANCE    ? chance_shuffle(run, &finished, err)
+                 : e->part == PART_EXTENTS ? extents_measure(run, &finished, err)
+                                           : reference_pass_train(run, &finished, err);
         return !status && finished ? finish_part(run, done, err) : status;
     }
     struct batch_request now = request_at(run, e->position);

@@ -7,6 +7,7 @@
 
 #include "core/methods/sparling/evaluation/analyses.h"
 #include "core/methods/sparling/evaluation/chance.h"
+#include "core/methods/sparling/evaluation/compare_reference.h"
 #include "core/methods/sparling/evaluation/extents.h"
 #include "core/methods/sparling/evaluation/motif_counts.h"
 #include "core/methods/sparling/evaluation/verdict/evidence.h"
@@ -44,6 +45,7 @@ enum evaluation_part {
     PART_EVIDENCE,
     PART_CHANCE,
     PART_BOXES,
+    PART_REFERENCE,
     PARTS
 };
 
@@ -66,6 +68,7 @@ struct evaluation {
     struct evidence evidence;              /* for the verdict */
     struct extents extents;
     struct chance chance;
+    struct reference_figures reference;
     struct chance_samples *collected; /* not saved: a loaded run repeats the current part */
 };
 

@@ -57,6 +57,10 @@ const struct finding_code sparling_findings[SPARLING_FINDINGS] = {
     [EARLIER] = {"better-earlier-stage", FINDING_WARNING, VERDICT_PARTLY,
                  "The model of an earlier, higher density has an end-to-end error that is lower by at least 10 points.",
                  "motifctl checkpoints JOB"},
+    [BELOW_REFERENCE] = {"worse-than-reference", FINDING_WARNING, VERDICT_PARTLY,
+                         "A plain model that marks nothing reads the same test samples better (at a confidence of 95 "
+                         "%), so the labels contain more than the motifs of this model explain.",
+                         AGAIN "--set effort=thorough"},
     [BY_HEART] = {"learned-by-heart", FINDING_WARNING, VERDICT_PARTLY,
                   "The accuracy on training samples is more than 20 percentage points above that on test samples (at a "
                   "confidence of 95 %), so the model has learned samples by heart instead of motifs.",

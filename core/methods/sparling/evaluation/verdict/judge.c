@@ -264,6 +264,43 @@ static void judge_crowd(const struct method_run *run, struct findings *findings)
     next_longer(run, findings);
 }
 
+/* ---- the reference --------------------------------------------------------------------------------------- */
+
+/* Returns whether the reference certainly has more samples right than the run's model (McNemar's test): of the samples
+ * that only one of them has right, it has more than half, by `limits.sure` standard deviations. */
+static bool certainly_better(const struct reference_pair *pair)
+{
+    double differing = (double)pair->reference + (double)pair->model;
+    return (double)pair->reference - (double)pair->model > limits.sure * sqrt(differing);
+}
+
+void judge_reference(const struct method_run *run, struct findings *findings)
+{
+    const struct reference_figures *f = &run->evaluation.reference;
+    const struct evaluation_row *own = &run->evaluation.row[run->evaluation.rows - 1];
+    struct names better = {.count = 0};
+    double samples = (double)f->samples;
+    if (f->samples == 0)
+        return;
+    if (run->domain.shape.numbers > 0) {
+        if (f->r2_low > own->exact)
+            findings_add(findings, &sparling_findings[BELOW_REFERENCE],
+                         "The reference explains %.1f %% of the variance, the model %.1f %%.", 100 * f->r2,
+                         100 * own->exact);
+        return;
+    }
+    for (int t = 0; t < run->domain.shape.tokens; t++)
+        if (certainly_better(&f->names[t]))
+            names_add(&better, token_name(run, t));
+    if (!certainly_better(&f->label))
+        return;
+    findings_add(findings, &sparling_findings[BELOW_REFERENCE],
+                 "The reference has %.1f %% of the test samples right that the model has wrong; %.1f %% are the other "
+                 "way round.%s%s",
+                 100 * (double)f->label.reference / samples, 100 * (double)f->label.model / samples,
+                 better.count > 0 ? " It reads these names better: " : "", better.count > 0 ? names_text(&better) : "");
+}
+
 /* ---- the training ----------------------------------------------------------------------------------------- */
 
 static void judge_stages(const struct method_run *run, struct findings *findings)
@@ -439,6 +476,7 @@ enum status judge_tokens(struct method_run *run, struct findings *findings, stru
     if (!shape->positions && s->trained > 0)
         judge_use(run, findings);
     judge_stages(run, findings);
+    judge_reference(run, findings);
     judge_training(run, findings);
     judge_data(run, findings);
     judge_range(run, findings);

@@ -49,6 +49,7 @@ enum {
     MERGED,
     CROWDED,
     EARLIER,
+    BELOW_REFERENCE,
     BY_HEART,
     DUPLICATE,
     MORE_SAMPLES,
@@ -82,6 +83,9 @@ const char *token_name(const struct method_run *run, int token);
  * the best of three starts, or with another seed. */
 void next_longer(const struct method_run *run, struct findings *findings);
 void next_seed(const struct method_run *run, struct findings *findings);
+
+/* The finding about the plain model that was trained on the same data (compare_reference.h). */
+void judge_reference(const struct method_run *run, struct findings *findings);
 
 /* Defined in judge.c: findings about channels that are unused or mark the same positions, about the training, and about
  * the range of inputs. */

@@ -110,6 +110,7 @@ enum status judge_numbers(struct method_run *run, struct findings *findings, str
         judge_use(run, findings);
         judge_effects(run, findings);
     }
+    judge_reference(run, findings);
     judge_training(run, findings);
     judge_range(run, findings);
     return STATUS_OK;

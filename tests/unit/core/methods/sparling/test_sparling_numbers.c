@@ -211,6 +211,9 @@ static void check_result(void *context, struct method_run *run)
     for (int c = 0; c < 3; c++)
         most = fmaxf(most, run->numbers.effect[c]);
     assert_true(most > 2 && most < 6); /* in the units of the data set: the word adds 4 */
+    const struct reference_figures *reference = &run->evaluation.reference;
+    assert_true(reference->samples > 0 && reference->r2 > 0.5 && reference->r2_low < reference->r2);
+    assert_non_null(strstr(text.data, "random-convolutions"));
     buf_close(&text);
 }
 
@@ -230,11 +233,17 @@ static void a_planted_word_is_learned_and_named(void **state)
 static void pauses_and_threads_change_no_bit(void **state)
 {
     enum { RARELY = 421 };
-    const struct config_setting brief[] = {{"total_samples", "240"},   {"presence_samples", "80"},
-                                           {"validation_every", "80"}, {"checkpoint_every", "120"},
-                                           {"reading_samples", "48"},  {"test_samples", "20"},
-                                           {"motif_samples", "20"},    {"stage_samples", "16"},
-                                           {"calibrate", "false"},     {NULL, NULL}};
+    const struct config_setting brief[] = {{"total_samples", "240"},
+                                           {"presence_samples", "80"},
+                                           {"validation_every", "80"},
+                                           {"checkpoint_every", "120"},
+                                           {"reading_samples", "48"},
+                                           {"test_samples", "20"},
+                                           {"motif_samples", "20"},
+                                           {"stage_samples", "16"},
+                                           {"calibrate", "false"},
+                                           {"reference", "false"},
+                                           {NULL, NULL}};
     for (int calibrated = 0; calibrated < 2; calibrated++) {
         struct sparling_config c = configured("two", brief);
         struct run_env_witness witness[2];

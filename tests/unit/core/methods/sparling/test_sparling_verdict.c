@@ -341,6 +341,21 @@ static void better_answers_on_training_samples_ask_for_more_samples(void **state
     assert_null(found(f, "learned-by-heart"));
 }
 
+/* McNemar's test: of the samples that only one of the models has right, the reference has certainly more. */
+static void a_better_reference_is_reported(void **state)
+{
+    struct fixture *f = *state;
+    struct reference_figures *r = &f->run->evaluation.reference;
+    r->label = (struct reference_pair){60, 10};
+    assert_null(found(f, "worse-than-reference")); /* no reference was trained */
+    r->samples = 500;
+    assert_int_equal(verdict_by(f, "worse-than-reference"), VERDICT_PARTLY);
+    r->label = (struct reference_pair){30, 20}; /* 10 of 50: 1.4 standard deviations */
+    assert_null(found(f, "worse-than-reference"));
+    r->label = (struct reference_pair){10, 60};
+    assert_null(found(f, "worse-than-reference"));
+}
+
 static void values_outside_the_trained_range_are_reported(void **state)
 {
     struct fixture *f = *state;
@@ -584,6 +599,7 @@ int main(void)
         TEST(channels_at_the_same_positions_are_reported_once),
         TEST(unused_channel_is_a_note),
         TEST(better_answers_on_training_samples_ask_for_more_samples),
+        TEST(a_better_reference_is_reported),
         TEST(values_outside_the_trained_range_are_reported),
         TEST(accuracy_below_its_target_is_a_note),
         TEST(an_accuracy_above_the_configured_target_is_no_finding),

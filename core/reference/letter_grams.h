@@ -1,0 +1,34 @@
+/* Logistic regression on the presence of short runs of letters: for sequences of symbols, which run of one to `longest`
+ * letters occurs anywhere in a sample? Each output has a model of its own, which minimises
+ *     ||w||^2 / 2 + c * sum over samples of log(1 + exp(-y (w x + b)))
+ * by dual coordinate descent (Yu, Huang and Lin, Machine Learning 85, 2011). c is the one of three values with the
+ * fewest wrong validation samples. Runs that occur in a single training sample are left out. One thread at a time. */
+#ifndef MOTIF_CORE_REFERENCE_LETTER_GRAMS_H
+#define MOTIF_CORE_REFERENCE_LETTER_GRAMS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "core/base/error.h"
+#include "core/base/parallel/thread_pool.h"
+
+struct letter_grams;
+
+/* letters, cols: shape of a sample, one-hot planes [letters][1][cols]. outputs: number of models. exclusive: exactly
+ * one output of a sample is true, and the answer is the output with the largest score. The caller destroys the result
+ * (NULL is allowed). STATUS_NO_MEMORY. */
+enum status letter_grams_create(int letters, int cols, int outputs, bool exclusive, struct thread_pool *pool,
+                                struct letter_grams **out, struct error *err);
+void letter_grams_destroy(struct letter_grams *grams);
+
+/* Adds the next sample. Training samples come first, then validation samples, then test samples. */
+enum status letter_grams_add(struct letter_grams *grams, const float *planes, struct error *err);
+/* Does one piece of the fit. truth: [train + validation][outputs] which outputs are true. STATUS_CANCELLED: the pool
+ * was stopped. */
+enum status letter_grams_step(struct letter_grams *grams, int train, int validation, const bool *truth, bool *done,
+                              struct error *err);
+/* Writes which outputs the sample with this index (in the order of letter_grams_add()) has, after the fit. answer:
+ * [outputs]. */
+void letter_grams_answer(const struct letter_grams *grams, int sample, bool *answer);
+
+#endif

@@ -1,0 +1,259 @@
+/* The plain model: collects features and targets, fits both kinds, and keeps the better one. */
+#include "core/reference/reference.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/reference/letter_grams.h"
+#include "core/reference/random_convolutions.h"
+#include "core/reference/ridge.h"
+
+enum { MOST_KERNELS = 2000, LEAST_KERNELS = 60 };
+
+const int reference_most[REFERENCE_PARTS] = {4000, 1500, 2500};
+/* Multiplications for all samples (seconds of two cores), and bytes of all features. */
+static const double most_work = 4e10, most_bytes = 128e6;
+
+enum kind { LETTER_RUNS, RANDOM_CONVOLUTIONS };
+
+struct reference {
+    struct reference_shape shape;
+    const struct kernels *kernels;
+    struct thread_pool *pool;
+    int outputs, total, columns;
+    int added;
+    struct random_convolutions *convolutions;
+    struct letter_grams *grams; /* NULL: no sequences of symbols */
+    struct ridge *ridge;
+    real *features;      /* [total][columns] */
+    real *target;        /* [total][outputs] numbers, or 1 and -1 */
+    bool *truth;         /* [total][outputs] the names of the labels; NULL: numbers */
+    real *answers;       /* [validation + test][outputs] of the ridge regression */
+    const float *planes; /* during reference_add() */
+    real *scratch;       /* during reference_add(): [workers][scratch] */
+    bool *named;         /* [outputs] scratch of reference_answer() and choose() */
+    bool grams_fitted;
+    enum kind kind;
+};
+
+static int kernels_for(const struct reference_shape *s)
+{
+    double samples = 0;
+    for (int i = 0; i < REFERENCE_PARTS; i++)
+        samples += s->samples[i];
+    double by_work = most_work / (samples * random_convolutions_cost(s->channels, s->rows, s->cols)),
+           by_bytes = most_bytes / (samples * 2 * sizeof(real)), count = fmin(MOST_KERNELS, fmin(by_work, by_bytes));
+    return (int)fmax(LEAST_KERNELS, count);
+}
+
+/* The last output of labels with at most one name means that there is no name. */
+static int outputs_of(const struct reference_shape *s)
+{
+    return s->names > 0 ? s->names + s->exclusive : s->numbers;
+}
+
+size_t reference_bytes(const struct reference_shape *s)
+{
+    size_t columns = 2 * (size_t)kernels_for(s), total = 0, train = (size_t)s->samples[REFERENCE_TRAIN];
+    size_t outputs = (size_t)outputs_of(s), order = train < columns ? train : columns;
+    for (int i = 0; i < REFERENCE_PARTS; i++)
+        total += (size_t)s->samples[i];
+    return sizeof(real) * (total * (columns + 3 * outputs) + 2 * order * order + 3 * columns * outputs);
+}
+
+enum status reference_create(const struct reference_shape *shape, const struct kernels *kernels,
+                             struct thread_pool *pool, struct reference **out, struct error *err)
+{
+    struct reference *r = calloc(1, sizeof *r);
+    enum status status = STATUS_OK;
+    *out = NULL;
+    if (r == NULL)
+        return error_memory(err, "the reference");
+    r->shape = *shape;
+    r->kernels = kernels;
+    r->pool = pool;
+    r->kind = RANDOM_CONVOLUTIONS;
+    r->outputs = outputs_of(shape);
+    for (int i = 0; i < REFERENCE_PARTS; i++)
+        r->total += shape->samples[i];
+    r->columns = 2 * kernels_for(shape);
+    size_t cells = (size_t)r->total * (size_t)r->outputs;
+    r->features = malloc((size_t)r->total * (size_t)r->columns * sizeof *r->features);
+    r->target = calloc(cells, sizeof *r->target);
+    r->answers = calloc(cells, sizeof *r->answers);
+    r->named = calloc((size_t)r->outputs, sizeof *r->named);
+    r->truth = shape->names > 0 ? calloc(cells, sizeof *r->truth) : NULL;
+    if (!r->features || !r->target || !r->answers || !r->named || (shape->names > 0 && !r->truth))
+        status = error_memory(err, "the reference");
+    if (!status)
+        status = random_convolutions_create(shape->channels, shape->rows, shape->cols, r->columns / 2, shape->seed,
+                                            &r->convolutions, err);
+    if (!status && shape->symbols && shape->names > 0)
+        status = letter_grams_create(shape->channels, shape->cols, r->outputs, shape->exclusive, pool, &r->grams, err);
+    if (status) {
+        reference_destroy(r);
+        return status;
+    }
+    *out = r;
+    return STATUS_OK;
+}
+
+void reference_destroy(struct reference *r)
+{
+    if (r == NULL)
+        return;
+    random_convolutions_destroy(r->convolutions);
+    letter_grams_destroy(r->grams);
+    ridge_destroy(r->ridge);
+    free(r->features);
+    free(r->target);
+    free(r->truth);
+    free(r->named);
+    free(r->answers);
+    free(r);
+}
+
+/* ---- samples ---------------------------------------------------------------------------------------------- */
+
+static size_t plane_values(const struct reference *r)
+{
+    return (size_t)r->shape.channels * (size_t)r->shape.rows * (size_t)r->shape.cols;
+}
+
+static void sample_features(void *context, int chunk, int worker)
+{
+    struct reference *r = context;
+    random_convolutions_features(r->convolutions, r->kernels, r->planes + (size_t)chunk * plane_values(r),
+                                 r->scratch + (size_t)worker * random_convolutions_scratch(r->convolutions),
+                                 r->features + (size_t)(r->added + chunk) * (size_t)r->columns);
+}
+
+enum status reference_add(struct reference *r, const float *planes, int count, struct error *err)
+{
+    size_t workers = (size_t)thread_pool_workers(r->pool, count);
+    enum status status = STATUS_OK;
+    r->planes = planes;
+    r->scratch = malloc(workers * random_convolutions_scratch(r->convolutions) * sizeof *r->scratch);
+    if (r->scratch == NULL)
+        return error_memory(err, "the reference");
+    if (!thread_pool_run(r->pool, sample_features, r, count))
+        status = thread_pool_check(r->pool, err);
+    free(r->scratch);
+    for (int i = 0; !status && r->grams != NULL && i < count; i++)
+        status = letter_grams_add(r->grams, planes + (size_t)i * plane_values(r), err);
+    if (!status)
+        r->added += count;
+    return status;
+}
+
+void reference_label(struct reference *r, int sample, const int32_t *label, int length)
+{
+    size_t first = (size_t)sample * (size_t)r->outputs;
+    for (int k = 0; k < length; k++)
+        if (label[k] >= 0 && label[k] < r->shape.names)
+            r->truth[first + (size_t)label[k]] = true;
+    if (r->shape.exclusive)
+        r->truth[first + (size_t)r->shape.names] = length == 0;
+    for (size_t k = 0; k < (size_t)r->outputs; k++)
+        r->target[first + k] = r->truth[first + k] ? 1 : -1;
+}
+
+void reference_numbers(struct reference *r, int sample, const float *numbers)
+{
+    for (int k = 0; k < r->outputs; k++)
+        r->target[(size_t)sample * (size_t)r->outputs + (size_t)k] = (real)numbers[k];
+}
+
+/* ---- training --------------------------------------------------------------------------------------------- */
+
+/* Writes the names of the ridge regression's answer to sample i of the validation and test parts. */
+static void ridge_names(const struct reference *r, int i, bool *out)
+{
+    const real *score = r->answers + (size_t)i * (size_t)r->outputs;
+    int best = 0;
+    for (int k = 0; k < r->outputs; k++) {
+        out[k] = !r->shape.exclusive && score[k] > 0;
+        best = score[k] > score[best] ? k : best;
+    }
+    if (r->shape.exclusive)
+        out[best] = true;
+}
+
+/* Counts the validation samples that each kind answers wrongly, and keeps the better kind. */
+static void choose(struct reference *r)
+{
+    int train = r->shape.samples[REFERENCE_TRAIN], wrong[2] = {0, 0};
+    bool *out = r->named;
+    for (int i = 0; i < r->shape.samples[REFERENCE_VALIDATION]; i++) {
+        const bool *truth = r->truth + (size_t)(train + i) * (size_t)r->outputs;
+        letter_grams_answer(r->grams, train + i, out);
+        wrong[LETTER_RUNS] += memcmp(out, truth, (size_t)r->outputs * sizeof *out) != 0;
+        ridge_names(r, i, out);
+        wrong[RANDOM_CONVOLUTIONS] += memcmp(out, truth, (size_t)r->outputs * sizeof *out) != 0;
+    }
+    r->kind = wrong[LETTER_RUNS] <= wrong[RANDOM_CONVOLUTIONS] ? LETTER_RUNS : RANDOM_CONVOLUTIONS;
+}
+
+static enum status begin_ridge(struct reference *r, struct error *err)
+{
+    int train = r->shape.samples[REFERENCE_TRAIN];
+    const struct ridge_rows rows = {train, r->features, r->target},
+                            check = {r->shape.samples[REFERENCE_VALIDATION],
+                                     r->features + (size_t)train * (size_t)r->columns,
+                                     r->target + (size_t)train * (size_t)r->outputs};
+    return ridge_create(&rows, &check, r->columns, r->outputs, r->kernels, r->pool, &r->ridge, err);
+}
+
+static void answer_all(struct reference *r)
+{
+    int train = r->shape.samples[REFERENCE_TRAIN], check = r->shape.samples[REFERENCE_VALIDATION];
+    real *x = r->features + (size_t)train * (size_t)r->columns;
+    ridge_predict(r->ridge, check, true, x, r->answers);
+    ridge_predict(r->ridge, r->shape.samples[REFERENCE_TEST], false, x + (size_t)check * (size_t)r->columns,
+                  r->answers + (size_t)check * (size_t)r->outputs);
+}
+
+enum status reference_step(struct reference *r, bool *done, struct error *err)
+{
+    bool finished = false;
+    *done = false;
+    if (r->grams != NULL && !r->grams_fitted)
+        return letter_grams_step(r->grams, r->shape.samples[REFERENCE_TRAIN], r->shape.samples[REFERENCE_VALIDATION],
+                                 r->truth, &r->grams_fitted, err);
+    if (r->ridge == NULL)
+        return begin_ridge(r, err);
+    enum status status = ridge_step(r->ridge, &finished, err);
+    if (status || !finished)
+        return status;
+    answer_all(r);
+    *done = true;
+    if (r->grams != NULL)
+        choose(r);
+    return STATUS_OK;
+}
+
+/* ---- answers ---------------------------------------------------------------------------------------------- */
+
+const char *reference_kind(const struct reference *r)
+{
+    return r->kind == LETTER_RUNS ? "letter-runs" : "random-convolutions";
+}
+
+int reference_answer(const struct reference *r, int i, int32_t *label)
+{
+    int check = r->shape.samples[REFERENCE_VALIDATION], length = 0;
+    if (r->kind == LETTER_RUNS)
+        letter_grams_answer(r->grams, r->shape.samples[REFERENCE_TRAIN] + check + i, r->named);
+    else
+        ridge_names(r, check + i, r->named);
+    for (int k = 0; k < r->shape.names; k++)
+        if (r->named[k])
+            label[length++] = k;
+    return length;
+}
+
+const real *reference_predicted(const struct reference *r, int i)
+{
+    return r->answers + (size_t)(r->shape.samples[REFERENCE_VALIDATION] + i) * (size_t)r->outputs;
+}
