@@ -231,6 +231,28 @@ enum status scale_load(const struct snapshot_reader *from, const char *prefix, e
     return status || sound ? status : error_set(err, STATUS_CORRUPT, NULL, "the checkpoint's scale is impossible");
 }
 
+void scale_write(const struct scale *s, char *const *names, const struct sink *out)
+{
+    enum { LISTED = 64 };
+    if (s->columns == 0)
+        return;
+    sink_begin_object(out, "scale");
+    sink_text(out, "kind", collection_scales[s->kind]);
+    if (s->kind == SCALE_COUNTS)
+        sink_number(out, "median_total", s->size);
+    sink_begin_list(out, "columns");
+    for (int j = 0; j < s->columns && s->columns <= LISTED && s->kind != SCALE_NONE; j++) {
+        sink_begin_object(out, NULL);
+        if (names)
+            sink_text(out, "name", names[j]);
+        sink_number(out, "shift", s->shift[j]);
+        sink_number(out, "unit", s->unit[j]);
+        sink_end_object(out);
+    }
+    sink_end_list(out);
+    sink_end_object(out);
+}
+
 void scale_warn(const struct scale *s, const float *row, char *const *names, const struct sink *out)
 {
     double factor = factor_of(s, row);

@@ -8,6 +8,7 @@
 #define MOTIF_CORE_DATA_TREES_ENVIRONMENTS_H
 
 #include "core/base/parallel/thread_pool.h"
+#include "core/data/scale.h"
 #include "core/data/trees/tree.h"
 
 struct environments {
@@ -51,11 +52,13 @@ enum status environments_simulate(const struct tree *tree, const struct environm
  * or two names. Without an outcome, or with `plant`, latent variables and an outcome are planted: z_k is the tanh of
  * the mean of some features. The `latent` sets of features are disjoint and drawn at random.
  *
- * Features become log(1 + x) if they are counts (all are whole numbers, some above 30). The `features` of the largest
- * variance stay and are standardised. */
+ * The `features` of the largest variance stay, and constant ones do not. With `published`, and for a planted outcome,
+ * features become log(1 + x) if they are counts (all are whole numbers, some above 30), and are standardised with the
+ * statistics of all rows; `scale`, which must be zeroed, gets this scale. Other features stay as they are. */
 struct environments_reading {
     int features; /* largest number of features that stay */
-    bool plant;
+    bool plant, published;
+    struct scale *scale; /* the caller closes it, after an error too; NULL: not wanted */
     struct environments_outcome outcome;
     struct thread_pool *pool; /* environments_read() returns STATUS_CANCELLED when the pool is stopped; may be NULL */
 };
@@ -65,9 +68,10 @@ enum status environments_read(const char *folder, const struct environments_read
                               struct environments **environments, struct error *err);
 
 /* Checks an upload before environments_read(), without reading its rows: it must be a table with at least two groups,
- * and if labels are the outcome, they must be numbers or two names. STATUS_NOT_FOUND: the folder is not an upload.
+ * and if labels are the outcome, they must be numbers or two names. *planted: whether environments_read() would plant
+ * an outcome. STATUS_NOT_FOUND: the folder is not an upload.
  * STATUS_INVALID: the upload does not satisfy these conditions. */
-enum status environments_check_upload(const char *folder, bool plant, struct error *err);
+enum status environments_check_upload(const char *folder, bool plant, bool *planted, struct error *err);
 
 /* Copies the rows i with keep_row[i]; keep_row: [from->rows]; nodes: number of nodes of the tree. The caller frees
  * *environments. */

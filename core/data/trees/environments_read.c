@@ -44,9 +44,35 @@ static int falling(const void *a, const void *b)
     return (x < y) - (x > y);
 }
 
-/* Keeps and standardises the columns of the largest variance, in place; removes constant columns. */
-static enum status choose_features(struct environments *e, int most, struct error *err)
+/* Keeps the scale by which choose_features() standardises. */
+static enum status keep_scale(bool counts, const double *mean, const double *deviation, int count, struct scale *scale,
+                              struct error *err)
 {
+    enum status status = scale_create(counts ? SCALE_COUNTS : SCALE_STANDARD, count, scale, err);
+    for (int j = 0; !status && j < count; j++) {
+        scale->shift[j] = mean[j];
+        scale->unit[j] = deviation[j];
+    }
+    return status;
+}
+
+/* Widens the range of the training data by the standardised rows. */
+static void keep_range(const struct environments *e, struct scale *s)
+{
+    for (int i = 0; i < e->rows; i++)
+        for (int j = 0; j < s->columns; j++) {
+            double x = (double)e->x[(ptrdiff_t)i * s->columns + j];
+            s->low[j] = fmin(s->low[j], x);
+            s->high[j] = fmax(s->high[j], x);
+        }
+}
+
+/* Keeps the columns of the largest variance, in place, and standardises them if asked; removes constant
+ * columns. */
+static enum status choose_features(struct environments *e, const struct environments_reading *r, bool standardised,
+                                   bool counts, struct error *err)
+{
+    int most = r->features;
     int d = e->features, kept = 0;
     double *deviation = malloc(3 * (size_t)d * sizeof *deviation);
     if (!deviation)
@@ -70,11 +96,15 @@ static enum status choose_features(struct environments *e, int most, struct erro
     for (int i = 0; i < e->rows; i++)
         for (int j = 0; j < kept; j++) {
             double value = (double)e->x[(ptrdiff_t)i * d + (int)sorted[j]];
-            e->x[(ptrdiff_t)i * kept + j] = (float)((value - mean[j]) / deviation[j]);
+            e->x[(ptrdiff_t)i * kept + j] = (float)(standardised ? (value - mean[j]) / deviation[j] : value);
         }
     e->features = kept;
+    enum status status =
+        standardised && r->scale && kept > 0 ? keep_scale(counts, mean, deviation, kept, r->scale, err) : STATUS_OK;
+    if (!status && standardised && r->scale)
+        keep_range(e, r->scale);
     free(deviation);
-    return kept > 0 ? STATUS_OK
+    return kept > 0 ? status
                     : error_set(err, STATUS_INVALID, NULL, "no feature varies: every column has one value in all rows");
 }
 
@@ -150,13 +180,13 @@ static bool are_labels(const struct environments *e)
 static enum status environments_finish(const struct tree *tree, const struct environments_reading *r,
                                        struct environments *e, struct error *err)
 {
-    bool counts = are_counts(e);
+    bool standardised = r->published || e->latent > 0, counts = standardised && are_counts(e);
     for (ptrdiff_t i = 0; counts && i < (ptrdiff_t)e->rows * e->features; i++)
         e->x[i] = log1pf(e->x[i]);
     e->labels = e->latent == 0 && are_labels(e);
     enum status status = thread_pool_check(r->pool, err);
     if (!status)
-        status = choose_features(e, r->features, err);
+        status = choose_features(e, r, standardised, counts, err);
     if (!status && e->latent > 0)
         status = plant(tree, &r->outcome, r->pool, e, err);
     return status ? status : thread_pool_check(r->pool, err);
@@ -412,13 +442,14 @@ enum status environments_read(const char *folder, const struct environments_read
     return status;
 }
 
-enum status environments_check_upload(const char *folder, bool plant, struct error *err)
+enum status environments_check_upload(const char *folder, bool plant, bool *planted, struct error *err)
 {
     struct collection c;
     enum status status = open_upload(folder, &c, err);
     if (status)
         return status;
     status = environments_read_check(&c, plant, err);
+    *planted = plant || (outcome_column(&c) < 0 && c.target != TARGET_CLASS);
     collection_close(&c);
     return status;
 }

@@ -24,6 +24,7 @@
 #include "core/base/values.h"
 #include "core/base/snapshot.h"
 #include "core/data/box.h"
+#include "core/data/scale.h"
 #include "core/formats/byte_source.h"
 
 enum collection_kind {
@@ -85,8 +86,9 @@ struct collection {
     /* records: [count] the name of each sample in the file: the place of a sequence ("chr1:100-200"), or an id;
      * count 0: the samples have no names */
     struct collection_names records;
-    bool rna;       /* the sequences are RNA, so motifs are on one strand only */
-    int32_t *group; /* [count] index into `groups`, for splits; NULL: no groups */
+    enum collection_scale scale; /* how methods scale the values, as the user has stated; AUTO: nothing stated */
+    bool rna;                    /* the sequences are RNA, so motifs are on one strand only */
+    int32_t *group;              /* [count] index into `groups`, for splits; NULL: no groups */
     /* boxes: number of all boxes; box_start: [count + 1] index of each sample's first box; NULL: the places of the
      * symbols are unknown */
     int64_t boxes, *box_start;
@@ -125,6 +127,13 @@ void collection_copy(const struct collection *c, int64_t index, int64_t count, f
 /* Returns whether samples are sequences of symbols: at each position, one channel is 1 and the others are 0. Where
  * the symbol is unknown, all channels are equal. The function checks only the first samples. */
 bool collection_one_hot(const struct collection *c);
+/* How methods scale the values of a table: as stated, else as counts or standardised. Whole numbers that are at least 0
+ * count as counts if a tenth is zero, some exceed 30, the largest is not 255 (pictures), and there are ten columns or
+ * more. The function looks at no more than a thousand rows. */
+enum collection_scale collection_scale_of(const struct collection *c);
+/* Whether the columns of a table have the same name with consecutive numbers at its end (c0, c1, ...), so that they are
+ * probably numbers of one kind, such as points of a signal. */
+bool collection_numbered(const struct collection *c);
 /* Returns the moments of all values: those in the collection, or, if it has none yet, newly computed ones. */
 struct collection_moments collection_measure(const struct collection *c);
 int collection_labels(const struct collection *c, int64_t sample, const int32_t **label);

@@ -105,7 +105,7 @@ enum status collection_inspect(struct collection *c, struct error *err);
 #define REGION_OPTIONS                                                                                                 \
     (OPTION_LABEL | OPTION_LABEL_COLUMN | OPTION_NEGATIVES | OPTION_GENOME | OPTION_WINDOW | OPTION_SIGNAL |           \
      OPTION_BINS | OPTION_TARGET)
-#define ARRAY_OPTIONS (OPTION_LAYOUT | OPTION_TARGET)
+#define ARRAY_OPTIONS (OPTION_LAYOUT | OPTION_TARGET | OPTION_SCALE)
 
 /* The readers of the formats, in formats.inc. */
 collection_reader collection_read_npz, collection_read_npy, collection_read_tensors, collection_read_csv,

@@ -82,6 +82,10 @@ static enum status add_arrays(struct snapshot *snapshot, const struct collection
         status = collection_file_add(snapshot, SNAPSHOT_U8, "rna", 1, 1, &c->rna, err);
     if (status)
         return status;
+    if (c->scale != SCALE_AUTO)
+        status = collection_file_add(snapshot, SNAPSHOT_U8, "scale", 1, sizeof c->scale, &c->scale, err);
+    if (status)
+        return status;
     if (c->group)
         status = collection_file_add(snapshot, SNAPSHOT_U8, "group", c->count, sizeof *c->group, c->group, err);
     if (status)
@@ -229,6 +233,8 @@ static bool find_arrays(struct collection *c, const struct mapped *m)
     if (c->kind == COLLECTION_RECORDINGS) /* earlier versions resampled all recordings, and stored no rate */
         c->rate = rate ? (int)*rate : AUDIO_RATE;
     int64_t lines = (int64_t)c->channels * c->rows;
+    const uint32_t *scale = entry(m, "scale", SNAPSHOT_U8, 1, sizeof c->scale);
+    c->scale = scale && *scale <= SCALE_COUNTS ? (enum collection_scale) * scale : SCALE_AUTO;
     const struct collection_moments *moments = entry(m, "moments", SNAPSHOT_U8, 1, sizeof *moments);
     c->values = entry(m, "values", SNAPSHOT_F32, c->start[c->count], lines);
     c->bytes = c->values ? NULL : entry(m, "unit_bytes", SNAPSHOT_U8, c->start[c->count], lines);

@@ -269,6 +269,7 @@ enum status collection_read(const struct collection_format *format, const struct
     if (!status)
         status = format->read(&unpacked, options, limits, c, err);
     gunzip_close(gunzip);
+    c->scale = options->scale;
     if (!status)
         status = collection_inspect(c, err);
     if (status)

@@ -2,6 +2,7 @@
  * while they read. collection_inspect() adds what can be seen in every finished collection: samples that are copies of
  * each other, columns or channels that never change, and labels of sequences that look like other parts of a header. */
 #include <inttypes.h>
+#include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -281,9 +282,9 @@ static enum status inspect_absence(struct collection *c, struct error *err)
                            collection_warn_shown(name[absent]), name[absent], others);
 }
 
-/* Whether the columns of a table have the same name with consecutive numbers at its end (c0, c1, ...). */
-static bool numbered_columns(const struct collection_names *columns)
+bool collection_numbered(const struct collection *c)
 {
+    const struct collection_names *columns = &c->columns;
     long first = 0;
     size_t stem = strcspn(columns->name[0], "0123456789");
     for (int i = 0; i < columns->count; i++) {
@@ -305,12 +306,118 @@ static enum status inspect_table(struct collection *c, struct error *err)
 {
     enum { LEAST_POINTS = 16 };
     if (c->kind != COLLECTION_TABLE || c->target == TARGET_NONE || c->columns.count < LEAST_POINTS ||
-        !numbered_columns(&c->columns))
+        !collection_numbered(c))
         return STATUS_OK;
     return collection_warn(c, err, "table-or-signals",
                            "rows of %d numbers with labels were stored as a table; if the columns are the points of a "
                            "signal, upload with layout=signals (motifctl: --signals)",
                            c->columns.count);
+}
+
+/* ---- the scale of a table -------------------------------------------------------------------------------------- */
+
+enum { LOOKED_AT = 1000 }; /* rows of a table, evenly spaced, from which its scale is chosen */
+
+static int rows_looked_at(const struct collection *c)
+{
+    return c->count < LOOKED_AT ? (int)c->count : LOOKED_AT;
+}
+
+enum collection_scale collection_scale_of(const struct collection *c)
+{
+    enum { LEAST_COLUMNS = 10, ABOVE = 30, PIXEL = 255 };
+    int rows = rows_looked_at(c);
+    int64_t zeros = 0, columns = c->cols;
+    float most = 0;
+    if (c->scale != SCALE_AUTO || c->kind != COLLECTION_TABLE)
+        return c->scale != SCALE_AUTO ? c->scale : SCALE_NONE;
+    for (int i = 0; i < rows; i++)
+        for (int64_t at = collection_begin(c, c->count * i / rows), end = at + columns; at < end; at++) {
+            float x = collection_value(c, at);
+            if (!(x >= 0) || x > floorf(x))
+                return SCALE_STANDARD;
+            zeros += x <= 0;
+            most = x > most ? x : most;
+        }
+    bool counts =
+        columns >= LEAST_COLUMNS && most > ABOVE && (most < PIXEL || most > PIXEL) && zeros * 10 >= rows * columns;
+    return counts ? SCALE_COUNTS : SCALE_STANDARD;
+}
+
+/* Refuses negative counts, and warns about counts that are not whole. */
+static enum status inspect_counts(struct collection *c, struct error *err)
+{
+    for (int64_t i = 0, end = collection_begin(c, c->count); i < end; i++) {
+        float x = collection_value(c, i);
+        const char *name = c->columns.name[i % c->cols];
+        if (x < 0)
+            return error_set(err, STATUS_INVALID, NULL,
+                             "scale=counts: row %lld, column '%.*s' has %g, but counts are at least 0; upload with "
+                             "scale=standard or scale=robust",
+                             (long long)(i / c->cols + 1), collection_warn_shown(name), name, (double)x);
+        if (x > floorf(x))
+            return collection_warn(c, err, "counts-not-whole",
+                                   "scale=counts, but row %lld, column '%.*s' has %g, which is not a whole number; the "
+                                   "numbers are used as they are, like intensities",
+                                   (long long)(i / c->cols + 1), collection_warn_shown(name), name, (double)x);
+    }
+    return STATUS_OK;
+}
+
+/* The deviation of a column of a table, or of a channel, in `rows` samples. */
+static double part_deviation(const struct collection *c, int part, int rows)
+{
+    double first = 0, sum = 0, squares = 0;
+    int64_t count = 0;
+    for (int i = 0; i < rows; i++) {
+        int64_t sample = c->count * i / rows, length = collection_length(c, sample) * c->rows;
+        bool table = c->kind == COLLECTION_TABLE;
+        int64_t at = collection_begin(c, sample) + (table ? part : part * length), end = at + (table ? 1 : length);
+        first = i == 0 ? (double)collection_value(c, at) : first;
+        for (count += end - at; at < end; at++) {
+            double x = (double)collection_value(c, at) - first;
+            sum += x;
+            squares += x * x;
+        }
+    }
+    return sqrt(fmax(0, squares / (double)count - sum / (double)count * (sum / (double)count)));
+}
+
+/* Warns about columns or channels of very different size, so that one of them would outweigh all others. */
+static enum status inspect_scale(struct collection *c, struct error *err)
+{
+    const double different = 1000;
+    bool table = c->kind == COLLECTION_TABLE;
+    int rows = rows_looked_at(c), small = -1, large = -1, parts = table ? c->cols : c->channels;
+    double least = HUGE_VAL, most = 0;
+    if (!table && (!c->values || collection_one_hot(c)))
+        return STATUS_OK;
+    if (c->scale == SCALE_COUNTS)
+        return inspect_counts(c, err);
+    if (table && (c->scale != SCALE_AUTO || collection_numbered(c) || collection_scale_of(c) != SCALE_STANDARD))
+        return STATUS_OK;
+    for (int j = 0; j < parts; j++) {
+        double deviation = part_deviation(c, j, rows);
+        small = deviation > 0 && deviation < least ? j : small;
+        least = deviation > 0 ? fmin(least, deviation) : least;
+        large = deviation > most ? j : large;
+        most = fmax(most, deviation);
+    }
+    if (small < 0 || most < different * least)
+        return STATUS_OK;
+    if (!table)
+        return collection_warn(
+            c, err, "different-sizes",
+            "the deviation of channel %d is %.3g, that of channel %d is %.3g; jobs scale all channels "
+            "by one number, so the smaller one is hardly seen; divide each channel by its deviation "
+            "before the upload",
+            large, most, small, least);
+    const char *wide = c->columns.name[large], *narrow = c->columns.name[small];
+    return collection_warn(c, err, "different-sizes",
+                           "the deviation of column '%.*s' is %.3g, that of '%.*s' is %.3g; jobs therefore scale each "
+                           "column to mean 0 and deviation 1, and answer in the units of the file; scale=none "
+                           "(motifctl: --scale none) turns this off",
+                           collection_warn_shown(wide), wide, most, collection_warn_shown(narrow), narrow, least);
 }
 
 enum status collection_inspect(struct collection *c, struct error *err)
@@ -325,5 +432,7 @@ enum status collection_inspect(struct collection *c, struct error *err)
         status = inspect_absence(c, err);
     if (!status)
         status = inspect_table(c, err);
+    if (!status)
+        status = inspect_scale(c, err);
     return status ? status : inspect_labels(c, err);
 }

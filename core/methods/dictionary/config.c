@@ -14,7 +14,7 @@ const char *const dictionary_learners[] = {"l1",    "topk", "batchtopk", "jumpre
                                            "fista", NULL};
 #define learner_names dictionary_learners
 #define source_names dictionary_sources
-static const char *const scale_names[] = {"average", "none", NULL};
+static const char *const scale_names[] = {"average", "none", "auto", "standard", "robust", "counts", NULL};
 
 enum { ALTERNATION = 1024 }; /* number of samples in one update of the learner `fista` */
 
@@ -137,7 +137,10 @@ enum status dictionary_resolve(void *config, const struct method_given *given, c
     (void)given;
     if (c->source != SOURCE_DATASET)
         return STATUS_OK;
-    return rows_resolve(data, c->dataset_name, c->dataset_hash, &c->inputs, err);
+    enum collection_scale wish = c->scale < NORM_AUTO    ? SCALE_NONE
+                                 : c->scale == NORM_AUTO ? SCALE_AUTO
+                                                         : (enum collection_scale)(c->scale - 1);
+    return rows_resolve(data, c->dataset_name, wish, c->dataset_hash, &c->inputs, &c->scaling, err);
 }
 
 double dictionary_tune_rate(const struct dictionary_config *config)

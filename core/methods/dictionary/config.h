@@ -9,6 +9,7 @@
 #include <stdint.h>
 
 #include "core/base/config.h"
+#include "core/data/scale.h"
 #include "core/methods/dictionary/data/hidden.h"
 #include "core/methods/dictionary/model/sae.h"
 #include "core/methods/method.h"
@@ -17,7 +18,7 @@
 
 /* Each enum lists the choices of one field of the configuration, in the order of the names in config.c. */
 enum dictionary_source { SOURCE_PLANTED, SOURCE_IID, SOURCE_RUG, SOURCE_TRAINED, SOURCE_DATASET };
-enum dictionary_scale { SCALE_AVERAGE, SCALE_NONE };
+enum dictionary_norm { NORM_AVERAGE, NORM_NONE, NORM_AUTO }; /* then those of the columns */
 
 struct dictionary_config {
 #define FIELDS_FILE "core/methods/dictionary/fields.inc"

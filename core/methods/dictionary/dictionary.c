@@ -77,6 +77,7 @@ const struct method dictionary_method = {
     .adopt = dictionary_adopt,
     .open = dictionary_open_model,
     .close = dictionary_close_model,
+    .warn = dictionary_warn,
     .infer = dictionary_infer,
     .model_bytes = dictionary_model_bytes,
     .convolutions = dictionary_convolutions,

@@ -78,6 +78,8 @@ static enum status declare_state(struct method_run *run, struct snapshot *snapsh
         SNAPSHOT_NUMBER("outcome.samples", &o->samples),
     };
     enum status status = snapshot_add_rows(snapshot, SNAPSHOT_STATE, "", SNAPSHOT_ROWS(rows), err);
+    if (!status)
+        status = scale_snapshot(&run->columns, "", snapshot, err);
     return status ? status : gallery_snapshot(&run->gallery, snapshot, err);
 }
 

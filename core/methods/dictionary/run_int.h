@@ -83,6 +83,7 @@ struct method_run {
     float *vectors; /* RUG, TRAINED: [features][inputs] vectors of the hidden layer; saved in checkpoints for TRAINED */
     bool adopted;   /* the vectors are those of another job */
     float *x;       /* [batch][inputs] */
+    struct scale columns; /* of the rows of a data set; applied before `scale` */
     double scale;
     struct sae *sae[DICTIONARY_SEEDS];
     struct adam *adam[DICTIONARY_SEEDS];

@@ -23,7 +23,10 @@ static enum status read_rows(struct method_run *run, uint32_t stream, int64_t fi
         if (training)
             rows_expect(&run->rows, index);
         int64_t row = training ? rows_train(&run->rows, index) : rows_test(&run->rows, index);
-        status = rows_read(&run->rows, row, run->x + (ptrdiff_t)r * run->rows.inputs, err);
+        float *x = run->x + (ptrdiff_t)r * run->rows.inputs;
+        status = rows_read(&run->rows, row, x, err);
+        if (!status)
+            status = scale_row(&run->columns, x, err);
     }
     return status;
 }

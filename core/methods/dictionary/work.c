@@ -23,6 +23,7 @@ void run_close(struct method_run *run)
     planted_codes_close(&run->truth);
     planted_close(&run->data);
     rows_close(&run->rows);
+    scale_close(&run->columns);
     free(run->x);
     run->step = NULL;
     run->x = NULL;
@@ -37,7 +38,7 @@ static enum status measure_scale(struct method_run *run, int room, struct error 
     int d = run->setup.inputs;
     double sum = 0;
     run->scale = 1;
-    for (int64_t at = 0; run->config.scale == SCALE_AVERAGE && at < SCALE_SAMPLES; at += room) {
+    for (int64_t at = 0; run->config.scale != NORM_NONE && at < SCALE_SAMPLES; at += room) {
         int count = (int)(SCALE_SAMPLES - at < room ? SCALE_SAMPLES - at : room);
         enum status status = run_draw(run, STREAM_SCALE, at, 0, count, err);
         if (status)
@@ -61,6 +62,8 @@ static enum status open_rows(struct method_run *run, struct error *err)
         status = error_set(err, STATUS_CONFLICT, "/config/dataset_name",
                            "has rows of %d numbers, but the job was made for %d; submit a new job", run->rows.inputs,
                            run->setup.inputs);
+    if (!status)
+        status = rows_fit_scale(&run->rows, (enum collection_scale)c->scaling, true, &run->columns, err);
     run_limit_tests(run);
     return status;
 }
@@ -170,7 +173,10 @@ static enum status update_seed(struct method_run *run, int s, int count, double 
     if (!step_run(run->step, sae, run->x, count, true, out))
         return thread_pool_check(run->base.env.pool, err);
     if (!isfinite(out->loss))
-        return error_set(err, STATUS_NUMERIC, NULL, "loss is not finite at update %lld", (long long)run->updates);
+        return error_set(
+            err, STATUS_NUMERIC, NULL,
+            "loss is not finite at update %lld; try a smaller learning_rate or, for a table, another scale",
+            (long long)run->updates);
     if (sae->shape.unit_rows)
         sae_project_gradient(sae);
     enum status status = adam_step(run->adam[s], &run->exec, learning_rate(run, part), NULL, err);

@@ -15,6 +15,8 @@ static const char *const baseline_names[] = {"none",       "no-penalty", "indepe
                                              "l1-weights", "l2-changes", "oracle",      NULL};
 static const char *const data_names[] = {"simulated", "table", NULL};
 static const char *const target_names[] = {"read", "planted", NULL};
+static const char *const scale_wishes[] = {"auto", "none", "standard", "robust", "counts", "published", NULL};
+static const char *const scale_facts[] = {"published", "none", "standard", "robust", "counts", NULL};
 static const char *const shape_names[] = {"complete", "caterpillar", "random", NULL};
 static const char *const psi_names[] = {"linear", "tanh", NULL};
 static const char *const encoder_names[] = {"linear", "mlp", NULL};

@@ -24,6 +24,9 @@ enum environments_baseline {
 };
 enum environments_data { DATA_SIMULATED, DATA_TABLE };
 enum environments_target { TARGET_READ, TARGET_PLANTED };
+/* The client's choices are those of enum collection_scale and this one. The fact is one of these too, except that
+ * "published" takes the place of "auto". */
+enum { SCALE_PUBLISHED = SCALE_COUNTS + 1 };
 enum environments_shape { SHAPE_COMPLETE, SHAPE_CATERPILLAR, SHAPE_RANDOM };
 
 struct environments_config {

@@ -42,14 +42,14 @@ enum {
 
 static const char *const dataset_fields[] = {"dataset_name", NULL};
 
-/* Refuses an upload without groups or without an outcome. */
-static enum status check_upload(const struct environments_config *c, const char *data, struct error *err)
+/* Refuses an upload without groups or without an outcome. *planted: whether the run plants one. */
+static enum status check_upload(const struct environments_config *c, const char *data, bool *planted, struct error *err)
 {
     char folder[DATASET_PATH];
     struct error cause = {0};
     enum status status = dataset_folder(data, c->dataset_name, folder, &cause);
     if (status == STATUS_OK)
-        status = environments_check_upload(folder, c->target == TARGET_PLANTED, &cause);
+        status = environments_check_upload(folder, c->target == TARGET_PLANTED, planted, &cause);
     return status == STATUS_INVALID || status == STATUS_LIMIT
                ? error_set(err, STATUS_INVALID, "/config/dataset_name", "%s", cause.message)
                : STATUS_OK;
@@ -60,13 +60,21 @@ static enum status environments_environments_resolve(void *config, const struct 
 {
     struct environments_config *c = config;
     const char *name = c->data == DATA_TABLE ? c->dataset_name : "";
+    bool planted = false;
     enum status status = c->data == DATA_TABLE ? source_named(name, err) : STATUS_OK;
     if (!status)
         status = source_resolve(name, data, c->dataset_hash, err);
     if (!status && c->data == DATA_TABLE)
-        status = check_upload(c, data, err);
-    return status || c->data != DATA_TABLE ? status
-                                           : source_fit(name, data, &c->features, &c->latent, LATENT_MOST, err);
+        status = check_upload(c, data, &planted, err);
+    bool published = planted || c->scale == SCALE_PUBLISHED;
+    const struct table_fit fit = {&c->features, &c->latent,
+                                  LATENT_MOST,  published ? SCALE_AUTO : (enum collection_scale)c->scale,
+                                  NULL,         &c->scaling};
+    if (status || c->data != DATA_TABLE)
+        return status;
+    status = source_fit(name, data, &fit, err);
+    c->scaling = published ? SCALE_AUTO : c->scaling; /* the first fact, "published" */
+    return status;
 }
 
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
@@ -111,6 +119,7 @@ const struct method environments_method = {
     .destroy = model_run_destroy,
     .open = environments_open,
     .close = environments_close,
+    .warn = environments_warn,
     .infer = environments_infer,
     .model_bytes = environments_model_bytes,
 };

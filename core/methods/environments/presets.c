@@ -13,7 +13,7 @@
         "updates", "8000"                                                                                              \
     }
 #define TABLE(name)                                                                                                    \
-    {"data", "table"}, {"dataset_name", name},                                                                         \
+    {"data", "table"}, {"dataset_name", name}, {"scale", "published"},                                                 \
     {                                                                                                                  \
         "batch", "256"                                                                                                 \
     }

@@ -71,7 +71,8 @@ struct method_model {
     struct method_run *run; /* a run that takes no steps; it owns the data, the tree and the model */
     struct thread_pool *pool;
     const struct kernels *kernels;
-    float *weights; /* [nodes][latent] */
+    float *weights;                    /* [nodes][latent] */
+    struct scale scale, outcome_scale; /* those of the checkpoint */
 };
 
 /* Refuses a checkpoint whose encoder has other shapes, before the run opens its data. The shapes of the heads follow
@@ -98,6 +99,10 @@ static enum status read_model(struct method_model *m, const struct snapshot_read
     m->weights = status ? NULL : malloc((size_t)run->tree->nodes * (size_t)model->setup.latent * sizeof *m->weights);
     if (!status && !m->weights)
         status = error_memory(err, "heads");
+    if (!status)
+        status = scale_load(from, "", run->scale.kind, run->train->features, &m->scale, err);
+    if (!status)
+        status = scale_load(from, "outcome.", SCALE_STANDARD, 1, &m->outcome_scale, err);
     if (!status)
         tree_edges_weights(&run->edges, model->base, model->changes, model->setup.latent, m->weights);
     return status ? status : params_check(model->params, err);
@@ -132,6 +137,8 @@ void environments_close(struct method_model *model)
     if (!model)
         return;
     model_run_destroy(model->run);
+    scale_close(&model->scale);
+    scale_close(&model->outcome_scale);
     thread_pool_destroy(model->pool);
     free(model->weights);
     free(model);
@@ -177,6 +184,12 @@ static enum status take_input(const struct method_model *m, const struct method_
     return STATUS_OK;
 }
 
+void environments_warn(const struct method_model *model, const struct method_input *input, const struct sink *out)
+{
+    if (input->kind == METHOD_INPUT_ARRAY && input->rank == 1 && input->dim[0] == model->run->train->features)
+        scale_warn(&model->scale, input->values, model->run->names, out);
+}
+
 /* Computes the latent variables z of the input x, on the calling thread only, because several threads may query one
  * model. */
 static enum status codes_of(const struct method_question *question, const float *x, float *z, struct error *err)
@@ -217,7 +230,7 @@ static double outcome_of(const struct method_model *m, int node, const float *z)
     double y = 0;
     for (int c = 0; c < k; c++)
         y += (double)m->weights[(ptrdiff_t)node * k + c] * (double)z[c];
-    return y;
+    return m->outcome_scale.columns > 0 ? y * m->outcome_scale.unit[0] + m->outcome_scale.shift[0] : y;
 }
 
 static void write_outcomes(const struct method_model *m, const float *z, const struct sink *out)
@@ -251,6 +264,8 @@ static enum status read_input(const struct method_question *question, float **bl
         return error_memory(err, "a row");
     *z = *block + d;
     enum status status = take_input(model, question->input, *block, err);
+    if (!status)
+        status = scale_row(&model->scale, *block, err);
     return status ? status : codes_of(question, *block, *z, err);
 }
 

@@ -37,7 +37,12 @@ static enum status environments_run_declare(struct method_run *run, enum snapsho
         SNAPSHOT_NUMBER("outcome.samples", &o->samples),
     };
     enum status status = multi_start_run_declare(run, role, snapshot, err);
-    return status || role != SNAPSHOT_STATE ? status : snapshot_add_rows(snapshot, role, "", SNAPSHOT_ROWS(state), err);
+    if (status || role != SNAPSHOT_STATE)
+        return status;
+    status = snapshot_add_rows(snapshot, role, "", SNAPSHOT_ROWS(state), err);
+    if (!status)
+        status = scale_snapshot(&run->scale, "", snapshot, err);
+    return status ? status : scale_snapshot(&run->outcome_scale, "outcome.", snapshot, err);
 }
 
 static enum status environments_run_loaded(struct method_run *run, bool *sound, struct error *err)

@@ -30,6 +30,7 @@ enum status environments_encode_array(const struct method_question *question, st
 /* The tensors of a model; see struct method_tensor. */
 enum { ENVIRONMENTS_OUTPUTS = 2 };
 extern const struct method_tensor environments_input, environments_outputs[ENVIRONMENTS_OUTPUTS];
+void environments_warn(const struct method_model *model, const struct method_input *input, const struct sink *out);
 enum status environments_infer(const struct method_question *question, struct buf *const outputs[], struct error *err);
 
 #endif

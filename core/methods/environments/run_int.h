@@ -47,8 +47,9 @@ struct method_run {
     struct environments *train, *test, *unseen; /* unseen: NULL when there are none */
     char **names;                               /* [features] column names of a table, else NULL */
     int name_count;
-    int *place;       /* [nodes] the position in the tree at which the model sees each environment */
-    int *unseen_node; /* [unseen_count] nodes of the tree */
+    struct scale scale, outcome_scale; /* of a table's features and of its outcome; columns 0: unscaled */
+    int *place;                        /* [nodes] the position in the tree at which the model sees each environment */
+    int *unseen_node;                  /* [unseen_count] nodes of the tree */
     int unseen_count;
     struct tree_edges edges;
 

@@ -16,6 +16,8 @@ void tree_run_close(struct method_run *run)
     environments_free(run->train);
     environments_free(run->test);
     environments_free(run->unseen);
+    scale_close(&run->scale);
+    scale_close(&run->outcome_scale);
     for (int j = 0; run->names && j < run->name_count; j++)
         free(run->names[j]);
     free(run->names);
@@ -244,8 +246,14 @@ static void note_read(struct method_run *run, const struct environments *all)
 static enum status read_table(struct method_run *run, struct environments **all, struct error *err)
 {
     const struct environments_config *c = &run->config;
-    const struct environments_reading reading = {(int)c->features, c->target == TARGET_PLANTED, outcome_of(c),
-                                                 run->base.env.pool};
+    const struct environments_reading reading = {
+        .features = (int)c->features,
+        .plant = c->target == TARGET_PLANTED,
+        .published = c->scaling == SCALE_AUTO,
+        .scale = &run->scale,
+        .outcome = outcome_of(c),
+        .pool = run->base.env.pool,
+    };
     char folder[DATASET_PATH];
     enum status status = source_folder(c->dataset_name, c->dataset_hash, run->base.env.data, folder, err);
     if (!status)
@@ -268,6 +276,38 @@ static int nodes_with_data(const struct environments *all, int nodes, int *list)
     return count;
 }
 
+/* Scales the rows of a part. */
+static enum status scale_part(const struct method_run *run, struct environments *e, struct error *err)
+{
+    enum status status = STATUS_OK;
+    for (int i = 0; e && !status && i < e->rows && !thread_pool_stopped(run->base.env.pool); i++) {
+        status = scale_row(&run->scale, e->x + (ptrdiff_t)i * e->features, err);
+        if (!status && run->outcome_scale.columns > 0)
+            status = scale_row(&run->outcome_scale, e->y + i, err);
+    }
+    return status;
+}
+
+/* Scales the features of all parts, and an outcome that is not 0 or 1, by the training rows. Does nothing if the reader
+ * has scaled them. */
+static enum status scale_data(struct method_run *run, char *const *names, struct error *err)
+{
+    enum collection_scale kind = (enum collection_scale)run->config.scaling;
+    const struct environments *e = run->train;
+    if (kind == SCALE_AUTO || run->scale.columns > 0)
+        return STATUS_OK;
+    enum status status = scale_fit(kind, true, e->x, NULL, e->rows, e->features, names, &run->scale, err);
+    if (!status && kind != SCALE_NONE && !e->labels)
+        status = scale_fit(SCALE_STANDARD, true, e->y, NULL, e->rows, 1, NULL, &run->outcome_scale, err);
+    if (!status)
+        status = scale_part(run, run->train, err);
+    if (!status)
+        status = scale_part(run, run->test, err);
+    if (!status)
+        status = scale_part(run, run->unseen, err);
+    return status ? status : thread_pool_check(run->base.env.pool, err);
+}
+
 static enum status read_data(struct method_run *run, int *nodes, int *count, struct error *err)
 {
     struct environments *all = NULL;
@@ -281,6 +321,8 @@ static enum status read_data(struct method_run *run, int *nodes, int *count, str
     *count = drop_unseen(run, nodes, *count);
     if (!status)
         status = split_rows(run, all, err);
+    if (!status)
+        status = scale_data(run, all->names, err);
     run->names = all->names;
     run->name_count = all->features;
     all->names = NULL;

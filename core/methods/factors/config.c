@@ -8,6 +8,7 @@
 
 #include "core/base/random/philox.h"
 #include "core/data/dataset.h"
+#include "core/data/scale.h"
 #include "core/data/tables/features.h"
 #include "core/methods/shared/fields.h"
 #include "core/methods/shared/multi_start.h"

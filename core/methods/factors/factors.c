@@ -49,8 +49,15 @@ static enum status factors_resolve(void *config, const struct method_given *give
     enum status status = c->data == DATA_SYNTHETIC ? STATUS_OK : source_named(name, err);
     if (!status)
         status = source_resolve(name, data, c->dataset_hash, err);
-    return status || c->data == DATA_SYNTHETIC ? status
-                                               : source_fit(name, data, &c->features, &c->latent, LATENT_MOST, err);
+    bool counts = c->data != DATA_CELLS || c->likelihood != LIKELIHOOD_GAUSSIAN;
+    const struct table_fit fit = {
+        &c->features,
+        &c->latent,
+        LATENT_MOST,
+        (enum collection_scale)c->scale,
+        counts ? "ratings, abstracts and the likelihoods softmax and bernoulli need the counts themselves" : NULL,
+        &c->scaling};
+    return status || c->data == DATA_SYNTHETIC ? status : source_fit(name, data, &fit, err);
 }
 
 const struct method factors_method = {
@@ -92,6 +99,7 @@ const struct method factors_method = {
     .destroy = model_run_destroy,
     .open = factors_open,
     .close = factors_close,
+    .warn = factors_warn,
     .infer = factors_infer,
     .model_bytes = factors_model_bytes,
 };

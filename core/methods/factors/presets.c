@@ -10,13 +10,13 @@ static const struct method_axis folds[] = {
     {"model", "vae beta-vae vsc oi-vae nmf sparse-vae"}, {"dataset", "0 1 2 3 4"}, {NULL, NULL}};
 
 #define MOVIELENS                                                                                                      \
-    {"data", "ratings"}, {"dataset_name", "movielens"}, {"likelihood", "softmax"},                                     \
+    {"data", "ratings"}, {"dataset_name", "movielens"}, {"likelihood", "softmax"}, {"scale", "none"},                  \
     {                                                                                                                  \
         "latent", "30"                                                                                                 \
     }
 #define ABSTRACTS                                                                                                      \
-    {"data", "abstracts"}, {"dataset_name", "abstracts"}, {"likelihood", "softmax"}, {"latent", "20"},                 \
-        {"hidden", "100"}, {"batch", "128"}, {"lambda1", "0.001"},                                                     \
+    {"data", "abstracts"}, {"dataset_name", "abstracts"}, {"likelihood", "softmax"}, {"scale", "none"},                \
+        {"latent", "20"}, {"hidden", "100"}, {"batch", "128"}, {"lambda1", "0.001"},                                   \
     {                                                                                                                  \
         "lambda0", "5"                                                                                                 \
     }
@@ -24,8 +24,8 @@ static const struct method_axis folds[] = {
  * objective of the authors' code is so strong that W vanishes before the model learns. Some fits do not improve on
  * their initial weights. The presets therefore train several restarts and keep the one with the lowest objective. */
 #define CELLS                                                                                                          \
-    {"data", "cells"}, {"dataset_name", "cells"}, {"latent", "15"}, {"hidden", "100"}, {"batch", "512"},               \
-        {"objective", "paper"}, {"restarts", "3"}, {"screen_epochs", "30"},                                            \
+    {"data", "cells"}, {"dataset_name", "cells"}, {"scale", "none"}, {"latent", "15"}, {"hidden", "100"},              \
+        {"batch", "512"}, {"objective", "paper"}, {"restarts", "3"}, {"screen_epochs", "30"},                          \
     {                                                                                                                  \
         "epochs", "100"                                                                                                \
     }
@@ -36,9 +36,9 @@ static const struct config_setting movielens_small[] = {
     MOVIELENS, {"hidden", "100"}, {"epochs", "100"}, {"learning_rate", "1e-3"}, {NULL, NULL}};
 static const struct config_setting abstracts[] = {ABSTRACTS, {"epochs", "40"}, {NULL, NULL}};
 static const struct config_setting shifted[] = {
-    {"data", "shifted"}, {"dataset_name", "abstracts"}, {"likelihood", "softmax"}, {"latent", "20"},
-    {"batch", "128"},    {"lambda1", "0.01"},           {"lambda0", "5"},          {"epochs", "50"},
-    {NULL, NULL}};
+    {"scale", "none"}, {"data", "shifted"}, {"dataset_name", "abstracts"}, {"likelihood", "softmax"},
+    {"latent", "20"},  {"batch", "128"},    {"lambda1", "0.01"},           {"lambda0", "5"},
+    {"epochs", "50"},  {NULL, NULL}};
 static const struct config_setting cells[] = {CELLS, {NULL, NULL}};
 static const struct config_setting cells_table[] = {CELLS, {"nmf_penalty", "0"}, {NULL, NULL}};
 static const struct config_setting dataset[] = {{"data", "cells"},       {"features", "2000"},   {"latent", "0"},

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/data/scale.h"
 #include "core/data/tables/features.h"
 #include "core/methods/factors/config.h"
 #include "core/methods/factors/run.h"
@@ -17,6 +18,7 @@ struct method_model {
     struct latent_model *latent; /* either `latent` or `nmf` is the model; the other pointer is NULL */
     struct nmf *nmf;
     int features;
+    struct scale scale;
     float *mask; /* NULL: the model has no mask */
 };
 
@@ -108,6 +110,8 @@ enum status factors_open(const void *config, const struct kernels *kernels, cons
     m->config = *(const struct factors_config *)config;
     enum status status = read_width(m, from, err);
     if (!status)
+        status = scale_load(from, "", (enum collection_scale)m->config.scaling, m->features, &m->scale, err);
+    if (!status)
         status = read_weights(m, from, err);
     if (!status)
         status = make_mask(m, err);
@@ -125,6 +129,7 @@ void factors_close(struct method_model *model)
         return;
     latent_destroy(model->latent);
     nmf_destroy(model->nmf);
+    scale_close(&model->scale);
     free(model->mask);
     free(model);
 }
@@ -166,10 +171,17 @@ static enum status take_input(const struct method_model *m, const struct method_
     return STATUS_OK;
 }
 
+void factors_warn(const struct method_model *model, const struct method_input *input, const struct sink *out)
+{
+    if (input->kind == METHOD_INPUT_ARRAY && input->rank == 1 && input->dim[0] == model->features)
+        scale_warn(&model->scale, input->values, NULL, out);
+}
+
 /* The results of the model for one row. The members point into `block`. */
 struct reading {
     float *block;
     float *x, *y, *mean;   /* x, y: [features] the row and its reconstruction; mean: [latent] the code */
+    float *scaled;         /* [features] the row as the model sees it */
     float *deviation, *on; /* [latent] deviation: set if `uncertain`; on: probability that the latent variable is on,
                               set if `uncertain` and `spiked` */
     bool uncertain, spiked;
@@ -213,7 +225,7 @@ static void write_features(const struct method_model *m, const float *x, const f
 }
 
 /* Computes the encoder's means and the decoder's output for them. */
-static enum status read_latent(const struct method_question *question, struct reading *r, float *scaled,
+static enum status read_latent(const struct method_question *question, struct reading *r, float *share,
                                struct error *err)
 {
     const struct method_model *m = question->model;
@@ -222,7 +234,7 @@ static enum status read_latent(const struct method_question *question, struct re
     struct thread_pool *pool = NULL;
     struct latent_model view = *m->latent; /* a copy, because evaluation changes some members */
     bool shares = m->config.data == DATA_ABSTRACTS || m->config.data == DATA_SHIFTED;
-    float *input = shares ? scaled : r->x, sum = 0;
+    float *input = shares ? share : r->scaled, sum = 0;
     for (int j = 0; j < m->features; j++)
         sum += r->x[j];
     for (int j = 0; j < m->features && shares; j++)
@@ -258,7 +270,7 @@ static enum status apply_nmf(const struct method_question *question, struct read
     if (status)
         return status;
     thread_pool_stop_when(pool, question->stop, question->stop_context);
-    nmf_apply(question->model->nmf, pool, r->x, r->mean, r->y);
+    nmf_apply(question->model->nmf, pool, r->scaled, r->mean, r->y);
     status = thread_pool_check(pool, err);
     thread_pool_destroy(pool);
     return status;
@@ -270,20 +282,24 @@ static enum status read_row(const struct method_question *question, struct readi
 {
     const struct method_model *model = question->model;
     size_t g = (size_t)model->features, k = (size_t)model->config.latent;
-    float *block = calloc(3 * g + 3 * k, sizeof *block);
+    float *block = calloc(4 * g + 3 * k, sizeof *block);
     if (!block) {
         *r = (struct reading){.block = NULL};
         return error_memory(err, "a row");
     }
-    *r = (struct reading){.block = block, .x = block, .y = block + g, .mean = block + 3 * g};
+    *r = (struct reading){.block = block, .x = block + 2 * g, .y = block + g, .mean = block + 4 * g};
+    r->scaled = block;
     r->deviation = r->mean + k;
     r->on = r->deviation + k;
     enum status status = take_input(model, question->input, r->x, err);
-    if (status)
-        return status;
-    if (!model->nmf)
-        return read_latent(question, r, block + 2 * g, err);
-    return apply_nmf(question, r, err);
+    memcpy(r->scaled, r->x, g * sizeof *r->x);
+    if (!status)
+        status = scale_row(&model->scale, r->scaled, err);
+    if (!status)
+        status = model->nmf ? apply_nmf(question, r, err) : read_latent(question, r, block + 3 * g, err);
+    if (!status && model->scale.columns > 0)
+        scale_undo(&model->scale, r->x, r->y, r->y);
+    return status;
 }
 
 /* The query "predict". */

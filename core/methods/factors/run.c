@@ -32,6 +32,7 @@ static void close_run(struct method_run *run)
 {
     factors_run_close(run);
     features_destroy(run->table);
+    scale_close(&run->scale);
     lda_close(&run->topics);
 }
 
@@ -48,6 +49,8 @@ static enum status factors_run_declare(struct method_run *run, enum snapshot_rol
     };
     enum status status =
         role == SNAPSHOT_STATE ? snapshot_add_rows(snapshot, role, "", SNAPSHOT_ROWS(state), err) : STATUS_OK;
+    if (!status && role == SNAPSHOT_STATE)
+        status = scale_snapshot(&run->scale, "", snapshot, err);
     if (status)
         return status;
     return run->nmf ? nmf_snapshot(run->nmf, role, snapshot, err) : multi_start_run_declare(run, role, snapshot, err);

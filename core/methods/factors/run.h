@@ -27,6 +27,7 @@ enum status factors_predict_array(const struct method_question *question, struct
                                   struct error *err);
 enum status factors_encode_array(const struct method_question *question, struct buf *values, int *rank, int64_t dim[4],
                                  struct error *err);
+void factors_warn(const struct method_model *model, const struct method_input *input, const struct sink *out);
 /* The tensors of a model; see struct method_tensor. */
 enum { FACTORS_OUTPUTS = 2 };
 extern const struct method_tensor factors_input, factors_outputs[FACTORS_OUTPUTS];

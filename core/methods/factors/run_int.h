@@ -5,6 +5,7 @@
 #ifndef MOTIF_CORE_METHODS_FACTORS_RUN_INT_H
 #define MOTIF_CORE_METHODS_FACTORS_RUN_INT_H
 
+#include "core/data/scale.h"
 #include "core/data/tables/lda.h"
 #include "core/methods/factors/config.h"
 #include "core/methods/shared/multi_start.h"
@@ -52,6 +53,8 @@ struct method_run {
     float *view;            /* scratch of case_view() for a factorisation: [rows][features + features + latent] */
     int *rows;              /* indices of the training rows, then of the test rows */
     struct fit_data data;
+
+    struct scale scale; /* of the table; its columns are 0 until the table was scaled, and for generated data */
 
     /* Stored in checkpoints. */
     int64_t width; /* number of features */

@@ -183,6 +183,19 @@ static enum status open_data(struct method_run *run, struct error *err)
     return status;
 }
 
+/* Scales the table once, by its training rows, which the split makes the same whenever the run opens. */
+static enum status scale_table(struct method_run *run, struct error *err)
+{
+    struct features *f = run->features;
+    if (f != run->table || run->scale.columns > 0)
+        return STATUS_OK;
+    enum status status = scale_fit((enum collection_scale)run->config.scaling, run->config.model != MODEL_NMF, f->x,
+                                   run->data.train, run->data.train_count, f->columns, f->names, &run->scale, err);
+    for (int i = 0; !status && i < f->rows && !thread_pool_stopped(run->base.env.pool); i++)
+        status = scale_row(&run->scale, f->x + (ptrdiff_t)i * f->columns, err);
+    return status ? status : thread_pool_check(run->base.env.pool, err);
+}
+
 enum status factors_run_open(struct method_run *run, struct error *err)
 {
     const struct factors_config *c = &run->config;
@@ -199,6 +212,8 @@ enum status factors_run_open(struct method_run *run, struct error *err)
     status = c->data == DATA_SHIFTED
                  ? split_shifted(run, err)
                  : factors_work_split(run, synthetic ? 2 : (int)c->folds, synthetic ? 0 : (int)c->dataset, err);
+    if (!status)
+        status = scale_table(run, err);
     if (status)
         return status;
     run->multi_start.table = &fits;

@@ -27,6 +27,17 @@
     INTEGER(threads, "0", 0, 256, "threads", OPTIMIZER, ADVANCED, NULL,                                                \
             "Threads of this job, which change its speed and not its result; 0 lets the daemon choose.")
 
+/* Fields of the methods that train on uploaded tables: the client's choice of the columns' scale, of the array `names`,
+ * and the fact that follows from it and from the data set (source_fit()), of the array `facts`. Jobs that were
+ * submitted before there were scales have the fact `usual`. `more` continues the meaning. */
+#define SCALE_FIELDS(names, applies, more, facts, usual)                                                               \
+    CHOICE_OF(scale, names, "auto", DATA, ADVANCED, applies,                                                           \
+              "Scale of a table's columns, whose statistics are those of the training rows: none, standard (mean and " \
+              "deviation), robust (median and interquartile range), counts (share of the row's total, logarithm, "     \
+              "then standard), or auto (as the data set states, else counts or standard by the values)" more           \
+              "; answers are in the units of the file.")                                                               \
+    CHOICE_OF(scaling, facts, usual, DATA, FACT, applies, "How the columns of the table are scaled for the model.")
+
 /* Fields of the methods that fit from several starts (multi_start.h). screen: the
  * field that counts how long all starts train. */
 #define FIT_FIELDS(screen, screen_unit, screen_most, checkpoint_samples)                                               \

@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -82,7 +83,8 @@ void rows_close(struct rows *rows)
     *rows = (struct rows){.file = -1};
 }
 
-enum status rows_resolve(const char *data, const char *name, char hash[CONFIG_TEXT], int64_t *inputs, struct error *err)
+enum status rows_resolve(const char *data, const char *name, enum collection_scale wish, char hash[CONFIG_TEXT],
+                         int64_t *inputs, int *scaling, struct error *err)
 {
     struct error cause = {0};
     struct rows rows;
@@ -95,6 +97,12 @@ enum status rows_resolve(const char *data, const char *name, char hash[CONFIG_TE
         return STATUS_OK; /* the method's check() reports the invalid name */
     status = rows_open(data, name, hash, 0, &rows, err);
     *inputs = rows.inputs;
+    if (!status) {
+        bool alike = rows.set.kind != COLLECTION_TABLE || collection_numbered(&rows.set);
+        bool open = wish == SCALE_AUTO && rows.set.scale == SCALE_AUTO;
+        const struct table_fit fit = {.wish = open && alike ? SCALE_NONE : wish, .scaling = scaling};
+        status = source_scale(&rows.set, &fit, err);
+    }
     rows_close(&rows);
     return status;
 }
@@ -219,4 +227,21 @@ void rows_describe(const struct rows *r, int64_t row, const struct sink *out)
         if (label[i] >= 0)
             sink_text(out, NULL, c->vocabulary.name[label[i]]);
     sink_end_list(out);
+}
+
+enum status rows_fit_scale(const struct rows *r, enum collection_scale kind, bool centred, struct scale *scale,
+                           struct error *err)
+{
+    enum { VALUES = 1 << 22, MOST = 1 << 16 };
+    int64_t all = train_blocks(r) * r->block, most = VALUES / r->inputs;
+    int count = (int)(all < most ? all : most < MOST ? most : MOST);
+    float *x = malloc((size_t)count * (size_t)r->inputs * sizeof *x);
+    enum status status = x ? STATUS_OK : error_memory(err, "a scale");
+    for (int i = 0; !status && i < count; i++)
+        status = rows_read(r, rows_train(r, i), x + (ptrdiff_t)i * r->inputs, err);
+    char *const *names = r->set.kind == COLLECTION_TABLE ? r->set.columns.name : NULL;
+    if (!status)
+        status = scale_fit(kind, centred, x, NULL, count, r->inputs, names, scale, err);
+    free(x);
+    return status;
 }

@@ -37,9 +37,15 @@ struct rows {
 enum status rows_open(const char *data, const char *name, const char *hash, uint64_t seed, struct rows *out,
                       struct error *err);
 void rows_close(struct rows *rows); /* a zeroed struct is allowed */
-/* Computes the hash of a data set and the length of its rows, for resolve(). */
-enum status rows_resolve(const char *data, const char *name, char hash[CONFIG_TEXT], int64_t *inputs,
-                         struct error *err);
+/* Computes the hash of a data set and the length of its rows, for resolve(), and sets *scaling as source_fit() does.
+ * AUTO and a data set without a scale of its own give NONE, except for a table whose columns have names of their own:
+ * columns c0, c1, ... and arrays are numbers of one kind. */
+enum status rows_resolve(const char *data, const char *name, enum collection_scale wish, char hash[CONFIG_TEXT],
+                         int64_t *inputs, int *scaling, struct error *err);
+/* Fits a scale (core/data/scale.h) to training rows: to all, or to 4 million of their values. The caller closes
+ * *scale. */
+enum status rows_fit_scale(const struct rows *rows, enum collection_scale kind, bool centred, struct scale *scale,
+                           struct error *err);
 
 int64_t rows_test_count(const struct rows *rows);
 /* Return the index of the row that is test sample `index` in [0, rows_test_count()), or training sample `index` >=

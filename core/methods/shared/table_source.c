@@ -104,8 +104,23 @@ static enum status count_components(const struct collection *c, int64_t width, i
     return status;
 }
 
-enum status source_fit(const char *source, const char *data, int64_t *features, int64_t *latent, int64_t most,
-                       struct error *err)
+enum status source_scale(const struct collection *c, const struct table_fit *fit, struct error *err)
+{
+    static const char *const field = "/config/scale";
+    enum collection_scale wish = fit->wish != SCALE_AUTO ? fit->wish : c->scale;
+    if (fit->raw && wish != SCALE_AUTO && wish != SCALE_NONE)
+        return error_set(err, STATUS_INVALID, field, "must be none, because %s; got %s", fit->raw,
+                         collection_scales[wish]);
+    if (wish == SCALE_COUNTS && collection_measure(c).min < 0)
+        return error_set(err, STATUS_INVALID, field,
+                         "must not be counts, because the data set has negative values (the least is %g); use standard "
+                         "or robust",
+                         collection_measure(c).min);
+    *fit->scaling = (int)(wish != SCALE_AUTO ? wish : fit->raw ? SCALE_NONE : collection_scale_of(c));
+    return STATUS_OK;
+}
+
+enum status source_fit(const char *source, const char *data, const struct table_fit *fit, struct error *err)
 {
     char folder[DATASET_PATH], path[DATASET_PATH + 16];
     struct collection c = {0};
@@ -124,11 +139,13 @@ enum status source_fit(const char *source, const char *data, int64_t *features, 
         status = error_set(err, STATUS_INVALID, "/config/dataset_name",
                            "is a data set of %s, but this kind trains on tables", collection_kinds[c.kind]);
     int64_t width = (int64_t)c.channels * c.rows * c.cols;
-    if (!status && *features > width)
-        *features = width;
-    if (!status && *latent == 0) {
+    if (!status)
+        status = source_scale(&c, fit, err);
+    if (!status && *fit->features > width)
+        *fit->features = width;
+    if (!status && *fit->latent == 0) {
         status = count_components(&c, width, &count, err);
-        *latent = count < 1 ? 1 : count > most ? most : count;
+        *fit->latent = count < 1 ? 1 : count > fit->most ? fit->most : count;
     }
     collection_close(&c);
     return status;

@@ -6,6 +6,7 @@
 #include "core/base/config.h"
 #include "core/base/error.h"
 #include "core/data/dataset.h"
+#include "core/data/scale.h"
 
 /* For resolve() of a job that reads a table: STATUS_INVALID with the field's pointer if `source` is "". */
 enum status source_named(const char *source, struct error *err);
@@ -29,12 +30,23 @@ bool source_size(const char *source, const char *data, struct table_size *out);
 enum status source_folder(const char *source, const char *hash, const char *data, char folder[DATASET_PATH],
                           struct error *err);
 
-/* Adapts two fields to the uploaded table `source`. It lowers *features to the number of the table's columns. If
+/* What source_fit() sets. */
+struct table_fit {
+    int64_t *features, *latent, most;
+    /* wish: the client's choice of a scale; raw: why only unscaled values make sense, NULL if others do; scaling: gets
+     * the scale that follows */
+    enum collection_scale wish;
+    const char *raw;
+    int *scaling;
+};
+/* Sets *fit->scaling for a data set. Errors: as for source_fit(). */
+struct collection;
+enum status source_scale(const struct collection *c, const struct table_fit *fit, struct error *err);
+/* Adapts fields to the uploaded table `source`. It lowers *features to the number of the table's columns. If
  * *latent is 0, it sets *latent to the number of principal components above noise (core/metrics/components.h), in
  * [1, most]; for this it reads at most 1000 rows and 512 columns. It does nothing if `source` is not a valid name or
- * there is no such data set. STATUS_INVALID with the pointer of `dataset_name`: the data set is not an uploaded table.
- */
-enum status source_fit(const char *source, const char *data, int64_t *features, int64_t *latent, int64_t most,
-                       struct error *err);
+ * there is no such data set. STATUS_INVALID with the pointer of `dataset_name`: the data set is not an uploaded table;
+ * with that of `scale`: the table cannot be scaled as the client wishes. */
+enum status source_fit(const char *source, const char *data, const struct table_fit *fit, struct error *err);
 
 #endif

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "core/data/dataset.h"
+#include "core/data/scale.h"
 #include "core/methods/shared/fields.h"
 #include "core/methods/superposition/features.h"
 #include "core/superposed/theory.h"
@@ -132,12 +133,15 @@ enum status superposition_resolve(void *config, const struct method_given *given
     int64_t inputs;
     if (!superposition_uploaded(c)) {
         c->dataset_hash[0] = '\0';
+        c->scaling = SCALE_NONE;
         return STATUS_OK;
     }
-    enum status status = rows_resolve(data, c->dataset_name, c->dataset_hash, &inputs, err);
+    enum status status = rows_resolve(data, c->dataset_name, (enum collection_scale)c->scale, c->dataset_hash, &inputs,
+                                      &c->scaling, err);
     if (status || !dataset_name_good(c->dataset_name)) /* check() reports the invalid name */
         return status;
-    status = features_open(data, c->dataset_name, c->dataset_hash, (uint64_t)c->seed, &features, err);
+    status = features_open(data, c->dataset_name, c->dataset_hash, (uint64_t)c->seed, (enum collection_scale)c->scaling,
+                           &features, err);
     if (!status)
         status = fit(c, given, &features, err);
     features_close(&features);

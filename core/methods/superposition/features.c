@@ -11,16 +11,18 @@
 static const char *const FIELD = "/config/dataset_name";
 enum { MEASURED = 1 << 24, ROWS_OF_CHUNK = 32 };
 
-/* Reads a row. Refuses values that are negative or not finite, because no sparse feature has them. */
+/* Reads an unscaled row. Refuses values that are negative or not finite, because no sparse feature has them. */
 static enum status read_row(const struct rows *r, int64_t row, float *x, struct error *err)
 {
     enum status status = rows_read(r, row, x, err);
     for (int i = 0; !status && i < r->inputs; i++)
         if (!(x[i] >= 0 && isfinite(x[i])))
-            return error_set(err, STATUS_INVALID, FIELD,
-                             "has the value %g in row %lld, column %d; features must be at least 0, because the "
-                             "activations of this kind give no others",
-                             (double)x[i], (long long)row, i);
+            return error_set(
+                err, STATUS_INVALID, FIELD,
+                "has the value %g in row %lld, column %d; features must be at least 0, because the "
+                "activations of this kind give no others; shift the column, or split it into its positive and its "
+                "negative part",
+                (double)x[i], (long long)row, i);
     return status;
 }
 
@@ -32,11 +34,14 @@ struct sums {
     int64_t rows;
 };
 
-static enum status add_rows(const struct rows *r, float *x, struct sums *s, struct error *err)
+static enum status add_rows(const struct features *f, float *x, struct sums *s, struct error *err)
 {
+    const struct rows *r = &f->rows;
     int64_t most = MEASURED / r->inputs, step = (r->count + most - 1) / most;
     for (int64_t row = 0; row < r->count; row += step) {
         enum status status = read_row(r, row, x, err);
+        if (!status)
+            status = scale_row(&f->columns, x, err);
         if (status)
             return status;
         for (int i = 0; i < r->inputs; i++) {
@@ -67,7 +72,7 @@ static enum status superposition_features_measure(struct features *f, const char
     struct sums s = {.of_feature = calloc((size_t)n, sizeof(double))};
     float *x = malloc((size_t)n * sizeof *x);
     enum status status = s.of_feature && x
-                             ? add_rows(&f->rows, x, &s, err)
+                             ? add_rows(f, x, &s, err)
                              : error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory for a row of %d features", n);
     if (!status && !(s.squares > 0 && isfinite(s.squares)))
         status = error_set(err, STATUS_INVALID, FIELD,
@@ -82,20 +87,23 @@ static enum status superposition_features_measure(struct features *f, const char
     return status;
 }
 
-enum status features_open(const char *data, const char *name, const char *hash, uint64_t seed, struct features *out,
-                          struct error *err)
+enum status features_open(const char *data, const char *name, const char *hash, uint64_t seed,
+                          enum collection_scale scaling, struct features *out, struct error *err)
 {
     *out = (struct features){.scale = 1};
     enum status status = rows_open(data, name, hash, seed, &out->rows, err);
     if (!status && out->rows.count < FEATURES_ROWS)
         status = error_set(err, STATUS_INVALID, FIELD, "%s has %lld rows; there must be at least %d", name,
                            (long long)out->rows.count, FEATURES_ROWS);
+    if (!status)
+        status = rows_fit_scale(&out->rows, scaling, false, &out->columns, err);
     return status ? status : superposition_features_measure(out, name, err);
 }
 
 void features_close(struct features *features)
 {
     rows_close(&features->rows);
+    scale_close(&features->columns);
 }
 
 /* ---- samples ----------------------------------------------------------------------------------------------- */
@@ -115,6 +123,8 @@ static enum status read_sample(const struct reading *r, int sample, struct error
     int64_t index = r->first + sample, row = r->training ? rows_train(rows, index) : rows_test(rows, index);
     float *x = r->x + (ptrdiff_t)sample * rows->inputs, scale = (float)r->features->scale;
     enum status status = read_row(rows, row, x, err);
+    if (!status)
+        status = scale_row(&r->features->columns, x, err);
     for (int i = 0; !status && i < rows->inputs; i++)
         x[i] *= scale;
     return status;

@@ -20,6 +20,7 @@ struct method_model {
     bool uploaded; /* whether features come from a data set */
     double unit;   /* factor by which uploaded features are multiplied before the model reads them (features.h); 1 if
                       features are drawn */
+    struct scale columns;     /* of uploaded features, applied before `unit` */
     struct features features; /* uploaded features; not open if the data set is gone */
 };
 
@@ -93,6 +94,8 @@ enum status superposition_open(const void *config, const struct kernels *kernels
     m->uploaded = superposition_uploaded(c);
     m->c = superposition_setup(c);
     enum status status = read_unit(from, &m->unit, err);
+    if (!status && m->uploaded)
+        status = scale_load(from, "", (enum collection_scale)c->scaling, m->c.n_s, &m->columns, err);
     if (!status)
         status = check_shapes(m, c, from, err);
     if (!status)
@@ -120,6 +123,7 @@ void superposition_close(struct method_model *model)
     autoencoder_destroy(model->trained);
     rug_close(&model->rug);
     features_close(&model->features);
+    scale_close(&model->columns);
     free(model);
 }
 
@@ -168,6 +172,12 @@ static enum status take_input(const struct method_model *m, const struct method_
     return STATUS_OK;
 }
 
+void superposition_warn(const struct method_model *m, const struct method_input *input, const struct sink *out)
+{
+    if (input->kind == METHOD_INPUT_ARRAY && input->rank == 1 && input->dim[0] == m->columns.columns)
+        scale_warn(&m->columns, input->values, NULL, out);
+}
+
 static enum status superposition_query_apply(const struct method_question *question, const float *x, float *y,
                                              float *scratch, struct error *err)
 {
@@ -213,27 +223,35 @@ static void write_features(const struct method_model *m, const float *x, const f
 }
 
 /* Computes the output *y of the autoencoder for the question's input *x; both point into *block and are in the units of
- * the input. The caller frees *block, also after an error. */
-static enum status read_input(const struct method_question *question, float **block, float **x, float **y,
+ * the input. *loss: mean squared error of a scaled feature (features.h), as in training. The caller frees *block, also
+ * after an error. */
+static enum status read_input(const struct method_question *question, float **block, float **x, float **y, double *loss,
                               struct error *err)
 {
     const struct method_model *model = question->model;
     size_t n = (size_t)model->c.n_s;
-    *block = n > LISTED_FEATURES ? NULL : malloc((5 * n + (size_t)model->c.n_d + 16384) * sizeof **block);
+    *block = n > LISTED_FEATURES ? NULL : malloc((6 * n + (size_t)model->c.n_d + 16384) * sizeof **block);
     if (!*block)
         return error_set(err, n > LISTED_FEATURES ? STATUS_LIMIT : STATUS_NO_MEMORY, NULL,
                          "a model of %d features is too large for queries", model->c.n_s);
     *x = *block;
     *y = *block + n;
+    *loss = 0;
+    float *own = *block + 2 * n;
     enum status status = take_input(model, question->input, *x, err);
-    for (size_t i = 0; !status && model->uploaded && i < n; i++)
-        (*x)[i] *= (float)model->unit;
+    memcpy(own, *x, n * sizeof *own);
     if (!status)
-        status = superposition_query_apply(question, *x, *y, *y + n, err);
-    for (size_t i = 0; !status && model->uploaded && i < n; i++) {
-        (*x)[i] /= (float)model->unit;
+        status = scale_row(&model->columns, own, err);
+    for (size_t i = 0; !status && model->uploaded && i < n; i++)
+        own[i] *= (float)model->unit;
+    if (!status)
+        status = superposition_query_apply(question, own, *y, own + n, err);
+    for (size_t i = 0; !status && i < n; i++)
+        *loss += ((double)(*y)[i] - (double)own[i]) * ((double)(*y)[i] - (double)own[i]) / (double)n;
+    for (size_t i = 0; !status && model->uploaded && i < n; i++)
         (*y)[i] /= (float)model->unit;
-    }
+    if (!status && model->columns.columns > 0)
+        scale_undo(&model->columns, *x, *y, *y);
     return status;
 }
 
@@ -242,15 +260,12 @@ enum status superposition_predict(const struct method_question *question, const 
 {
     const struct method_model *model = question->model;
     float *block, *x = NULL, *y = NULL;
-    double sum = 0;
-    enum status status = read_input(question, &block, &x, &y, err);
+    double loss = 0;
+    enum status status = read_input(question, &block, &x, &y, &loss, err);
     if (!status) {
-        for (int i = 0; i < model->c.n_s; i++)
-            sum += ((double)y[i] - (double)x[i]) * ((double)y[i] - (double)x[i]);
         sink_integer(out, "n_s", model->c.n_s);
         sink_integer(out, "n_d", model->c.n_d);
-        /* the loss of the scaled features (features.h), as in training */
-        sink_number(out, "loss", sum * model->unit * model->unit / (double)model->c.n_s);
+        sink_number(out, "loss", loss);
         sink_number(out, "expected_loss", setup_predicted(&model->c));
         write_features(model, x, y, out);
     }
@@ -263,7 +278,8 @@ enum status superposition_predict_array(const struct method_question *question, 
                                         int64_t dim[4], struct error *err)
 {
     float *block, *x = NULL, *y = NULL;
-    enum status status = read_input(question, &block, &x, &y, err);
+    double loss;
+    enum status status = read_input(question, &block, &x, &y, &loss, err);
     *rank = 1;
     dim[0] = question->model->c.n_s;
     if (!status)

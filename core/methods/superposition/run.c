@@ -131,7 +131,8 @@ static enum status superposition_run_declare(struct method_run *run, enum snapsh
                           : rug_snapshot(run->rug.n_d, run->rug.rows, &run->scale, &run->offset, snapshot, err);
     if (role == SNAPSHOT_OPTIMISER)
         return run->model ? adam_snapshot(run->adam, snapshot, err) : STATUS_OK;
-    return snapshot_add_rows(snapshot, role, "", SNAPSHOT_ROWS(state), err);
+    enum status status = snapshot_add_rows(snapshot, role, "", SNAPSHOT_ROWS(state), err);
+    return status ? status : scale_snapshot(&run->features.columns, "", snapshot, err);
 }
 
 static enum status check_weights(const struct method_run *run, struct error *err)

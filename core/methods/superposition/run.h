@@ -27,6 +27,7 @@ enum status superposition_predict_array(const struct method_question *question, 
 /* The tensors of a model; see struct method_tensor. */
 enum { SUPERPOSITION_OUTPUTS = 1 };
 extern const struct method_tensor superposition_input, superposition_outputs[SUPERPOSITION_OUTPUTS];
+void superposition_warn(const struct method_model *model, const struct method_input *input, const struct sink *out);
 enum status superposition_infer(const struct method_question *question, struct buf *const outputs[], struct error *err);
 
 #endif

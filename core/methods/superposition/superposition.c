@@ -70,6 +70,7 @@ const struct method superposition_method = {
     .destroy = model_run_destroy,
     .open = superposition_open,
     .close = superposition_close,
+    .warn = superposition_warn,
     .infer = superposition_infer,
     .model_bytes = superposition_model_bytes,
 };

@@ -38,7 +38,8 @@ enum status work_open_features(struct method_run *run, struct error *err)
     run->unit = 1;
     if (!superposition_uploaded(c))
         return STATUS_OK;
-    enum status status = features_open(run->base.env.data, c->dataset_name, c->dataset_hash, (uint64_t)c->seed, f, err);
+    enum status status = features_open(run->base.env.data, c->dataset_name, c->dataset_hash, (uint64_t)c->seed,
+                                       (enum collection_scale)c->scaling, f, err);
     if (status)
         return status;
     if (f->rows.inputs != c->n_s || fabs(f->p - c->p) > 1e-9 * c->p)
@@ -211,7 +212,10 @@ enum status work_update(struct method_run *run, struct error *err)
     if (status)
         return status;
     if (!isfinite(loss))
-        return error_set(err, STATUS_NUMERIC, NULL, "loss is not finite at update %lld", (long long)run->updates);
+        return error_set(
+            err, STATUS_NUMERIC, NULL,
+            "loss is not finite at update %lld; try a smaller learning_rate or, for a table, another scale",
+            (long long)run->updates);
     status = adam_step(run->adam, &run->exec, c->learning_rate / sqrt(now->n_s), NULL, err);
     if (status)
         return status;

@@ -14,17 +14,24 @@ static size_t encode_scratch(const struct method_model *m)
     return INFER_ROWS * (size_t)m->c.inputs + infer_scratch(&m->sae[0]->shape);
 }
 
-/* Computes the codes of samples. code: [count][width], x: [count][inputs], scratch: encode_scratch() floats. count <=
- * INFER_ROWS. */
-static void codes_encode(const struct method_model *m, int seed, const float *x, int count, float *code, float *scratch)
+/* Computes the codes of samples in the units of the file. STATUS_INVALID: a count is negative. code: [count][width], x:
+ * [count][inputs], scratch: encode_scratch() floats. count <= INFER_ROWS. */
+static enum status codes_encode(const struct method_model *m, int seed, const float *x, int count, float *code,
+                                float *scratch, struct error *err)
 {
     size_t all = (size_t)count * (size_t)m->c.inputs;
     memcpy(scratch, x, all * sizeof *scratch);
+    for (int r = 0; r < count; r++) {
+        enum status status = scale_row(&m->columns, scratch + (ptrdiff_t)r * m->c.inputs, err);
+        if (status)
+            return status;
+    }
     m->kernels->scale(all, (float)m->scale, scratch);
     infer_codes(&m->infer[seed], scratch, count, code, scratch + INFER_ROWS * (size_t)m->c.inputs);
     for (int r = 0; r < count; r++)
         for (int j = 0; j < m->c.width; j++)
             code[(ptrdiff_t)r * m->c.width + j] *= m->norm[seed][j] / (float)m->scale;
+    return STATUS_OK;
 }
 
 /* Adds latent j to a sample: to += code row_j / |row_j|. */
@@ -36,12 +43,20 @@ static void add_latent(const struct method_model *m, int seed, int j, float code
         m->kernels->axpy((size_t)m->c.inputs, code / norm, row, to);
 }
 
+/* Computes the reconstruction x with scaled columns. */
 static void codes_decode(const struct method_model *m, int seed, const float *code, float *x)
 {
     for (int k = 0; k < m->c.inputs; k++)
         x[k] = m->sae[seed]->bias->value[k] / (float)m->scale;
     for (int j = 0; j < m->c.width; j++)
         add_latent(m, seed, j, code[j], x);
+}
+
+/* Gives a sample with scaled columns the units of the file; row: as for scale_undo(). */
+static void codes_undo(const struct method_model *m, const float *row, float *x)
+{
+    if (m->columns.columns > 0)
+        scale_undo(&m->columns, row, x, x);
 }
 
 /* ---- inputs -------------------------------------------------------------------------------------------------- */
@@ -100,27 +115,34 @@ static enum status take_input(const struct method_question *question, float *x, 
 /* A sample and its code. The members point into `block`, which the caller frees, also after an error. */
 struct coded {
     int seed;
-    float *block, *x, *code, *back; /* x: [inputs]; code: [width]; back: [inputs] reconstruction from the code */
+    /* x: [inputs], in the units of the file; own: [inputs] with scaled columns; code: [width]; back: [inputs]
+     * reconstruction from the code, with scaled columns */
+    float *block, *x, *own, *code, *back;
 };
 
 static enum status read_coded(const struct method_question *question, struct coded *c, struct error *err)
 {
     const struct method_model *m = question->model;
     size_t d = (size_t)m->c.inputs, width = (size_t)m->c.width;
-    *c = (struct coded){.block = malloc((2 * d + width + encode_scratch(m)) * sizeof *c->block)};
+    *c = (struct coded){.block = malloc((3 * d + width + encode_scratch(m)) * sizeof *c->block)};
     if (!c->block)
         return error_memory(err, "a sample");
     c->x = c->block;
     c->back = c->x + d;
-    c->code = c->back + d;
+    c->own = c->back + d;
+    c->code = c->own + d;
     enum status status = dictionary_seed(question, &c->seed, err);
     if (!status)
         status = take_input(question, c->x, err);
     if (status)
         return status;
-    codes_encode(m, c->seed, c->x, 1, c->code, c->code + width);
-    codes_decode(m, c->seed, c->code, c->back);
-    return STATUS_OK;
+    status = codes_encode(m, c->seed, c->x, 1, c->code, c->code + width, err);
+    memcpy(c->own, c->x, d * sizeof *c->own);
+    if (!status)
+        status = scale_row(&m->columns, c->own, err);
+    if (!status)
+        codes_decode(m, c->seed, c->code, c->back);
+    return status;
 }
 
 static enum status codes_append(struct buf *values, const float *from, int count, int *rank, int64_t dim[4])
@@ -131,6 +153,12 @@ static enum status codes_append(struct buf *values, const float *from, int count
     return STATUS_OK;
 }
 
+void dictionary_warn(const struct method_model *m, const struct method_input *input, const struct sink *out)
+{
+    if (input->kind == METHOD_INPUT_ARRAY && input->rank == 1 && input->dim[0] == m->columns.columns)
+        scale_warn(&m->columns, input->values, NULL, out);
+}
+
 /* ---- encode -------------------------------------------------------------------------------------------------- */
 
 static double explained(const struct method_model *m, const struct coded *c)
@@ -138,8 +166,8 @@ static double explained(const struct method_model *m, const struct coded *c)
     double error = 0, power = 0;
     for (int k = 0; k < m->c.inputs; k++) {
         double centre = (double)m->sae[c->seed]->bias->value[k] / m->scale;
-        error += ((double)c->back[k] - (double)c->x[k]) * ((double)c->back[k] - (double)c->x[k]);
-        power += ((double)c->x[k] - centre) * ((double)c->x[k] - centre);
+        error += ((double)c->back[k] - (double)c->own[k]) * ((double)c->back[k] - (double)c->own[k]);
+        power += ((double)c->own[k] - centre) * ((double)c->own[k] - centre);
     }
     return power > 0 ? 1 - error / power : NAN;
 }
@@ -196,7 +224,8 @@ enum status dictionary_encode_rows(const struct method_question *question, const
     enum status status = scratch ? dictionary_seed(question, &seed, err) : error_memory(err, "rows");
     for (int at = 0; !status && at < count; at += INFER_ROWS) {
         int rows = count - at < INFER_ROWS ? count - at : INFER_ROWS;
-        codes_encode(m, seed, in + (ptrdiff_t)at * m->c.inputs, rows, out + (ptrdiff_t)at * m->c.width, scratch);
+        status = codes_encode(m, seed, in + (ptrdiff_t)at * m->c.inputs, rows, out + (ptrdiff_t)at * m->c.width,
+                              scratch, err);
     }
     free(scratch);
     return status;
@@ -219,6 +248,8 @@ static enum status read_code(const struct method_question *question, int *seed, 
         *seed = c.seed;
         if (!status)
             memcpy(*x, c.back, (size_t)m->c.inputs * sizeof **x);
+        if (!status)
+            codes_undo(m, c.x, *x);
         free(c.block);
         return status;
     }
@@ -227,8 +258,10 @@ static enum status read_code(const struct method_question *question, int *seed, 
     enum status status = dictionary_seed(question, seed, err);
     if (!status)
         status = check_numbers(input->values, m->c.width, err);
-    if (!status)
+    if (!status) {
         codes_decode(m, *seed, input->values, *x);
+        codes_undo(m, NULL, *x);
+    }
     return status;
 }
 
@@ -277,8 +310,10 @@ enum status dictionary_decode_rows(const struct method_question *question, const
     const struct method_model *m = question->model;
     int seed = 0;
     enum status status = dictionary_seed(question, &seed, err);
-    for (int r = 0; !status && r < count; r++)
+    for (int r = 0; !status && r < count; r++) {
         codes_decode(m, seed, in + (ptrdiff_t)r * m->c.width, out + (ptrdiff_t)r * m->c.inputs);
+        codes_undo(m, NULL, out + (ptrdiff_t)r * m->c.inputs);
+    }
     return status;
 }
 
@@ -329,10 +364,15 @@ static enum status steer(const struct method_question *question, struct coded *c
     for (int i = 0; i < changes->count; i++) {
         int j = changes->latent[i];
         before[i] = c->code[j];
-        add_latent(m, c->seed, j, changes->code[i] - before[i], c->x);
+        add_latent(m, c->seed, j, changes->code[i] - before[i], c->own);
         c->code[j] = changes->code[i];
     }
     codes_decode(m, c->seed, c->code, c->back);
+    codes_undo(m, c->x, c->back);
+    if (m->columns.columns > 0)
+        scale_undo(&m->columns, c->x, c->own, c->x);
+    else
+        memcpy(c->x, c->own, (size_t)m->c.inputs * sizeof *c->x);
     return STATUS_OK;
 }
 

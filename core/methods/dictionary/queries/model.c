@@ -25,6 +25,8 @@ static enum status read_run(struct method_model *m, const struct snapshot_reader
     if (!status && (!(m->scale > 0) || !isfinite(m->scale)))
         status = error_set(err, STATUS_CORRUPT, NULL, "the checkpoint has no scale of its samples");
     m->c = dictionary_setup(&m->config);
+    if (!status && !dictionary_known(&m->config))
+        status = scale_load(from, "", (enum collection_scale)m->config.scaling, m->c.inputs, &m->columns, err);
     m->tested = !status && phase == MODEL_RUN_DONE && tested > 0 ? tested : 0;
     return status;
 }
@@ -209,6 +211,7 @@ void dictionary_close_model(struct method_model *m)
     free(m->latents);
     gallery_close(&m->gallery);
     rows_close(&m->rows);
+    scale_close(&m->columns);
     planted_close(&m->planted);
     free(m);
 }

@@ -4,6 +4,9 @@
  *
  *   reconstruction = bias / scale + sum over j of code_j row_j / |row_j|
  *
+ * If columns are scaled (core/data/scale.h), this is the reconstruction of the scaled columns, and codes are in their
+ * units; reconstructions in answers are in the units of the file.
+ *
  * So a code of 2 in one job means the same as in another. */
 #ifndef MOTIF_CORE_METHODS_DICTIONARY_QUERIES_MODEL_H
 #define MOTIF_CORE_METHODS_DICTIONARY_QUERIES_MODEL_H
@@ -18,6 +21,7 @@ struct method_model {
     const struct kernels *kernels;
     struct dictionary_config config;
     struct dictionary_setup c;
+    struct scale columns; /* of the columns, applied before `scale`; its columns are 0 if there is none */
     double scale;
     int seeds;
     struct sae *sae[DICTIONARY_SEEDS];
@@ -73,6 +77,7 @@ struct dictionary_question {
 };
 
 /* codes.c */
+void dictionary_warn(const struct method_model *model, const struct method_input *input, const struct sink *out);
 enum status dictionary_encode(const struct method_question *question, const struct sink *out, struct error *err);
 enum status dictionary_encode_array(const struct method_question *question, struct buf *values, int *rank,
                                     int64_t dim[4], struct error *err);

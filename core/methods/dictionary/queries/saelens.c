@@ -123,27 +123,41 @@ static const char *architecture_of(enum learner learner)
     return learner == LEARNER_L1 ? "standard" : learner == LEARNER_TOPK ? "topk" : "jumprelu";
 }
 
+static double unit_of(const struct method_model *m, int k)
+{
+    return m->columns.columns > 0 ? m->columns.unit[k] : 1;
+}
+static double shift_of(const struct method_model *m, int k)
+{
+    return m->columns.columns > 0 ? m->columns.shift[k] : 0;
+}
+
 /* Arrays in SAELens' layout. */
 struct folded {
     float *memory, *encoder, *decoder, *encoder_bias, *bias, *threshold, *sparsity;
 };
 
+/* Row j of the decoder is in the units of the file, and column j of the encoder undoes them: the mean of a column is
+ * part of the bias, which SAELens subtracts from the input. */
 static void fold(const struct method_model *m, int seed, const struct folded *f)
 {
     const struct sae *sae = m->sae[seed];
     int d = m->c.inputs, width = m->c.width;
     double scale = m->scale;
     for (int k = 0; k < d; k++)
-        f->bias[k] = (float)((double)sae->bias->value[k] / scale);
+        f->bias[k] = (float)(shift_of(m, k) + (double)sae->bias->value[k] / scale * unit_of(m, k));
     for (int j = 0; j < width; j++) {
         const float *encoder = sae->encoder->value + (ptrdiff_t)j * d,
                     *decoder = sae->decoder->value + (ptrdiff_t)j * d;
-        double norm = (double)m->norm[seed][j] / scale;
+        double square = 0, norm = (double)m->norm[seed][j] / scale;
+        for (int k = 0; m->columns.columns > 0 && k < d; k++)
+            square += pow((double)decoder[k] * unit_of(m, k), 2);
+        norm = m->columns.columns > 0 ? sqrt(square) / scale : norm;
         if (sae->shape.learner == LEARNER_TOPK || !(norm > 0))
             norm = 1;
         for (int k = 0; k < d; k++) {
-            f->encoder[(ptrdiff_t)k * width + j] = (float)((double)encoder[k] * scale * norm);
-            f->decoder[(ptrdiff_t)j * d + k] = (float)((double)decoder[k] / scale / norm);
+            f->encoder[(ptrdiff_t)k * width + j] = (float)((double)encoder[k] * scale * norm / unit_of(m, k));
+            f->decoder[(ptrdiff_t)j * d + k] = (float)((double)decoder[k] / scale / norm * unit_of(m, k));
         }
         f->encoder_bias[j] = (float)((double)sae->encoder_bias->value[j] * norm);
         f->threshold[j] = (float)((double)sae_threshold(sae, j) * norm);
@@ -202,6 +216,10 @@ enum status dictionary_saelens(const struct method_question *question, struct bu
         return error_set(err, STATUS_CONFLICT, NULL,
                          "dictionaries of the learner %s have no encoder, which SAELens needs",
                          dictionary_learners[m->c.learner]);
+    if (m->columns.columns > 0 && m->columns.kind == SCALE_COUNTS)
+        return error_set(err, STATUS_CONFLICT, NULL,
+                         "this dictionary takes the logarithm of counts (scale=counts), which SAELens cannot do; train "
+                         "with scale=standard");
     struct folded f = {.memory = malloc((2 * d * width + d + 3 * width) * sizeof(float))};
     if (!f.memory)
         return error_memory(err, "a dictionary");

@@ -291,7 +291,10 @@ enum status tree_fit_update(struct tree_fit *f, struct error *err)
         return status;
     f->last_loss = loss;
     if (!isfinite(loss))
-        return error_set(err, STATUS_NUMERIC, NULL, "loss is not finite at update %lld", (long long)f->updates);
+        return error_set(
+            err, STATUS_NUMERIC, NULL,
+            "loss is not finite at update %lld; try a smaller learning_rate or, for a table, another scale",
+            (long long)f->updates);
     status = tape_backward(e, y, f->slope, err);
     if (status)
         return status;

@@ -424,7 +424,10 @@ enum status fit_update(struct fit *fit, struct error *err)
     if (!status)
         status = work_batch(f, rows, own, &loss, err);
     if (!status && !isfinite(loss))
-        status = error_set(err, STATUS_NUMERIC, NULL, "loss is not finite at update %lld", (long long)f->updates);
+        status =
+            error_set(err, STATUS_NUMERIC, NULL,
+                      "loss is not finite at update %lld; try a smaller learning_rate or, for a table, another scale",
+                      (long long)f->updates);
     if (!status && f->exec.comm)
         status = gradients_finish(&f->gradients, err);
     if (!status)

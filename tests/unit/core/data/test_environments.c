@@ -334,7 +334,7 @@ static void uploads_are_read(void **state)
     char root[64] = "/tmp/motif-tree-XXXXXX", folder[96];
     struct tree *tree;
     struct environments *e;
-    struct environments_reading r = {2, false, {1, 2, 1, 0, 0.1}, NULL};
+    struct environments_reading r = {2, false, true, NULL, {1, 2, 1, 0, 0.1}, NULL};
     assert_non_null(mkdtemp(root));
     snprintf(folder, sizeof folder, "%s/set", root);
     put(folder, "group,flat,high,low,mid\nab/a,1,0,1,5\nab/b,1,100,2,1\nab/a,1,20,1,9\n");

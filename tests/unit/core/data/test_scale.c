@@ -3,11 +3,13 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "tests/support/unit.h"
 #include "core/base/buf.h"
 #include "core/base/random/philox.h"
 #include "core/data/scale.h"
+#include "core/data/uploads/collection.h"
 #include "tests/support/assert_ok.h"
 #include "tests/support/text_sink.h"
 
@@ -127,6 +129,12 @@ static enum status append(void *context, const void *bytes, size_t count, struct
     return STATUS_OK;
 }
 
+static enum status append_file(void *context, const void *bytes, size_t count, struct error *err)
+{
+    (void)err;
+    return fwrite(bytes, 1, count, context) == count ? STATUS_OK : STATUS_IO;
+}
+
 static enum status take(void *context, uint64_t offset, void *bytes, size_t count, struct error *err)
 {
     const struct buf *from = context;
@@ -211,6 +219,70 @@ static void faults_and_unusual_rows_are_named(void **state)
     scale_close(&s);
 }
 
+/* ---- uploads -------------------------------------------------------------------------------------------------- */
+
+static enum status upload(const char *text, enum collection_scale scale, struct collection *c, struct error *error)
+{
+    struct byte_source_memory memory = {(const unsigned char *)text, strlen(text), 0};
+    const struct byte_source from = byte_source_of_memory(&memory);
+    const struct collection_limits limits = COLLECTION_LIMITS;
+    struct collection_options options;
+    collection_options_clear(&options);
+    options.scale = scale;
+    *error = (struct error){0};
+    return collection_read(collection_format_named("csv"), &from, &options, &limits, c, error);
+}
+
+static bool warns(const struct collection *c, const char *code, const char *says)
+{
+    for (int i = 0; i < c->warnings; i++)
+        if (strcmp(c->warning[i].code, code) == 0 && strstr(c->warning[i].text, says))
+            return true;
+    return false;
+}
+
+static void uploads_say_how_jobs_scale_them(void **state)
+{
+    static const char houses[] = "area,price\n50.5,100000\n70,250000\n90,300000\n";
+    struct collection c, stored;
+    struct error error;
+    char wide[4096], path[] = "/tmp/motifd-scale-XXXXXX";
+    assert_ok(upload(houses, SCALE_AUTO, &c, &error));
+    assert_int_equal(collection_scale_of(&c), SCALE_STANDARD);
+    assert_true(warns(&c, "different-sizes", "that of 'area'"));
+    collection_close(&c);
+    assert_ok(upload(houses, SCALE_COUNTS, &c, &error));
+    assert_true(warns(&c, "counts-not-whole", "row 1, column 'area' has 50.5"));
+    /* the stored form keeps the choice */
+    int file = mkstemp(path);
+    assert_true(file >= 0);
+    FILE *out = fdopen(file, "wb");
+    assert_non_null(out);
+    assert_ok(collection_write(&c, &(struct snapshot_writer){out, append_file}, &error));
+    collection_close(&c);
+    assert_int_equal(fclose(out), 0);
+    assert_ok(collection_open(path, &stored, &error));
+    assert_true(stored.scale == SCALE_COUNTS && collection_scale_of(&stored) == SCALE_COUNTS);
+    collection_close(&stored);
+    unlink(path);
+    assert_int_equal(upload("a,b\n1,2\n3,-4\n", SCALE_COUNTS, &c, &error), STATUS_INVALID);
+    assert_non_null(strstr(error.message, "row 2, column 'b' has -4"));
+    /* molecules in twelve genes; with a pixel of 255 they are a picture */
+    for (int pixel = 0; pixel < 2; pixel++) {
+        int used = sprintf(wide, "a,b,c,d,e,f,g,h,i,j,k,l\n");
+        for (int i = 0; i < 20; i++)
+            for (int j = 0; j < 12; j++)
+                used += sprintf(wide + used, "%d%c",
+                                (i + j) % 3           ? 0
+                                : i + j == 9 && pixel ? 255
+                                                      : i * j,
+                                j < 11 ? ',' : '\n');
+        assert_ok(upload(wide, SCALE_AUTO, &c, &error));
+        assert_int_equal(collection_scale_of(&c), pixel ? SCALE_STANDARD : SCALE_COUNTS);
+        collection_close(&c);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -218,6 +290,7 @@ int main(void)
         cmocka_unit_test(without_shifts_zero_stays_zero),
         cmocka_unit_test(checkpoints_keep_the_scale),
         cmocka_unit_test(faults_and_unusual_rows_are_named),
+        cmocka_unit_test(uploads_say_how_jobs_scale_them),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

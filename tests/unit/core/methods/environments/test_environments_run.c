@@ -154,7 +154,7 @@ static void the_penalty_separates_the_latent_variables(void **state)
 static enum status read_stored(const char *text, bool plant, struct tree **tree, struct environments **e,
                                struct error *err)
 {
-    const struct environments_reading reading = {10, plant, {1, 2, 1, 0, 0.1}, NULL};
+    const struct environments_reading reading = {10, plant, true, NULL, {1, 2, 1, 0, 0.1}, NULL};
     char path[128];
     snprintf(path, sizeof path, "%s/other", data_root);
     store("other", text);

@@ -112,20 +112,35 @@ static int make_films(struct sheet *s)
     return put("films", s, NULL);
 }
 
+/* Houses, whose columns have sizes from 1 to 400,000. Area, rooms and price follow one number, and the year another. */
+static int make_houses(struct sheet *s)
+{
+    add(s, "area,rooms,year,tax,price\n");
+    for (int i = 0; i < 200; i++) {
+        int large = i * 37 % 101, young = i * 53 % 97;
+        add_number(s, 50 + 2 * large + i % 5, false);
+        add_number(s, 2 + large / 12, false);
+        add_number(s, 1920 + young, false);
+        add_number(s, 300 + 20 * young + i % 7 * 9, false);
+        add_number(s, 90000 + 3000 * large + 1000 * (i % 11), true);
+    }
+    return put("houses", s, NULL);
+}
+
 static int make_data(void **state)
 {
     strcpy(data_root, "/tmp/motif-factors-XXXXXX");
     return !mkdtemp(data_root) || make_films(&(struct sheet){.used = 0}) || make_papers(&(struct sheet){.used = 0}) ||
-                   make_news(&(struct sheet){.used = 0})
+                   make_news(&(struct sheet){.used = 0}) || make_houses(&(struct sheet){.used = 0})
                ? -1
                : 0;
 }
 
 static int remove_data(void **state)
 {
-    static const char *const folders[] = {"films", "papers", "news"};
+    static const char *const folders[] = {"films", "papers", "news", "houses"};
     char path[128];
-    for (size_t i = 0; i < 3; i++) {
+    for (size_t i = 0; i < 4; i++) {
         snprintf(path, sizeof path, "%s/%s/" COLLECTION_FILE, data_root, folders[i]);
         unlink(path);
         snprintf(path, sizeof path, "%s/%s", data_root, folders[i]);
@@ -167,6 +182,110 @@ static void tables_give_the_same_bits_for_any_threads_and_pauses(void **state)
     const struct config_setting *const masked[] = {table, nmf, shifted}, *const others[] = {drawn};
     run_test_bits(&test, masked, sizeof masked / sizeof masked[0], 2);
     run_test_bits(&test, others, 1, 0); /* this model has no mask to draw */
+}
+
+static const struct config_setting houses[] = {
+    {"data", "cells"}, {"dataset_name", "houses"}, {"latent", "3"},        {"hidden", "24"},
+    {"epochs", "150"}, {"features", "20"},         {"objective", "paper"}, {"checkpoint_every", "4000"},
+    {NULL, NULL}};
+
+/* What a question about a house gives in the units of the file. */
+struct house {
+    double output[5];
+    int features, warnings;
+};
+static void house_open(void *context, const char *key) {}
+static void house_close(void *context) {}
+static void house_number(void *context, const char *key, double value)
+{
+    struct house *h = context;
+    if (key && strcmp(key, "output") == 0 && h->features < 5)
+        h->output[h->features++] = value;
+}
+static void house_integer(void *context, const char *key, int64_t value) {}
+static void house_boolean(void *context, const char *key, bool value) {}
+static void house_text(void *context, const char *key, const char *value)
+{
+    ((struct house *)context)->warnings += strcmp(value, "outside-range") == 0;
+}
+static void house_null(void *context, const char *key) {}
+
+/* Trains a model of the houses, and asks about one of them. */
+static void ask_about_a_house(const char *model_name, const char *scale, double *mse, struct house *house)
+{
+    struct config_setting all[RUN_TEST_SETTINGS], both[RUN_TEST_SETTINGS];
+    struct factors_config config;
+    struct run_env environment;
+    struct run_env_bytes bytes = {0};
+    struct method_model *model;
+    enum method_request request = METHOD_CONTINUE;
+    run_test_vary(houses, "model", model_name, all);
+    run_test_vary(all, "scale", scale, both);
+    configure(&config, both);
+    assert_ok(method->resolve(&config, NULL, data_root, err));
+    assert_ok(run_env_open(&environment, 2, NULL, err));
+    environment.env.data = data_root;
+    struct method_run *run = start(&environment, &config);
+    while (request != METHOD_DONE)
+        assert_ok(run_env_step(&environment, method, run, &request, err));
+    *mse = run->outcome.mse_mean;
+    assert_ok(run_env_save(method, run, &bytes, err));
+    struct snapshot_reader reader = run_env_reader(&bytes);
+    assert_ok(method->open(&config, environment.env.kernels, NULL, &reader, &model, err));
+    const float usual[] = {150, 6, 1970, 1300, 245000}, odd[] = {150, 6, 1970, 1300, 1e12F};
+    struct method_input input = {.kind = METHOD_INPUT_ARRAY, .rank = 1, .dim = {5}, .values = usual};
+    const struct sink sink = {house,        house_open,    house_close,   house_open, house_close,
+                              house_number, house_integer, house_boolean, house_text, house_null};
+    *house = (struct house){.features = 0};
+    assert_ok(method_ask(method, model, "predict", &input, &sink, err));
+    assert_int_equal(house->features, 5);
+    method->warn(model, &input, &sink);
+    assert_int_equal(house->warnings, 0);
+    input.values = odd;
+    method->warn(model, &input, &sink);
+    assert_int_equal(house->warnings, 1);
+    method->close(model);
+    run_env_bytes_close(&bytes);
+    method->destroy(run);
+    run_env_close(&environment);
+}
+
+static void numbers_of_any_size_are_learned_and_answered_in_their_units(void **state)
+{
+    static const struct {
+        const char *model, *scale;
+    } cases[] = {{"sparse-vae", "auto"}, {"sparse-vae", "robust"}, {"vae", "counts"}, {"nmf", "auto"}};
+    for (int i = 0; i < 4; i++) {
+        double mse;
+        struct house h;
+        ask_about_a_house(cases[i].model, cases[i].scale, &mse, &h);
+        if (!(i == 3 || mse < 0.6) || !(h.output[4] > 150000 && h.output[4] < 400000) ||
+            !(h.output[2] > 1850 && h.output[2] < 2050) || !(h.output[1] > 2 && h.output[1] < 11))
+            fail_msg("%s %s: mse %g, rooms %g, year %g, price %g", cases[i].model, cases[i].scale, mse, h.output[1],
+                     h.output[2], h.output[4]);
+    }
+}
+
+static void scaled_tables_give_the_same_bits_for_any_threads_and_pauses(void **state)
+{
+    struct config_setting scaled[RUN_TEST_SETTINGS], quick[RUN_TEST_SETTINGS];
+    run_test_vary(houses, "scaling", "standard", scaled);
+    run_test_vary(scaled, "epochs", "4", quick);
+    const struct config_setting *const all[] = {quick};
+    run_test_bits(&test, all, 1, 0);
+}
+
+static void a_scale_that_does_not_fit_is_refused(void **state)
+{
+    struct factors_config config;
+    struct error error = {0};
+    configure(&config, table); /* softmax */
+    config.scale = SCALE_STANDARD;
+    assert_int_equal(method->resolve(&config, NULL, data_root, &error), STATUS_INVALID);
+    assert_string_equal(error.pointer, "/config/scale");
+    config.scale = SCALE_AUTO;
+    assert_ok(method->resolve(&config, NULL, data_root, err));
+    assert_int_equal(config.scaling, SCALE_NONE);
 }
 
 static void every_figure_is_measured(void **state)
@@ -521,6 +640,9 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(tables_give_the_same_bits_for_any_threads_and_pauses),
+        cmocka_unit_test(numbers_of_any_size_are_learned_and_answered_in_their_units),
+        cmocka_unit_test(scaled_tables_give_the_same_bits_for_any_threads_and_pauses),
+        cmocka_unit_test(a_scale_that_does_not_fit_is_refused),
         cmocka_unit_test(every_figure_is_measured),
         cmocka_unit_test(all_models_are_measured_on_the_folds_of_a_table),
         cmocka_unit_test(shifted_documents_differ_between_draws),
