@@ -167,7 +167,7 @@ static enum status fit_counts(struct scale *s, const float *x, const int *rows, 
 enum status scale_fit(enum collection_scale kind, bool centred, const float *x, const int *rows, int count, int columns,
                       char *const *names, struct scale *out, struct error *err)
 {
-    enum { TOGETHER = 16 }; /* columns that are read together: the floats of one cache line */
+    enum { TOGETHER = 4 }; /* columns that are read together */
     double *room = malloc((size_t)count * (TOGETHER + 1) * sizeof *room), *factor = room;
     enum status status = scale_create(kind, columns, out, err);
     if (!room && !status)

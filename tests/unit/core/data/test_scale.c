@@ -226,7 +226,7 @@ static enum status upload(const char *text, enum collection_scale scale, struct 
     struct byte_source_memory memory = {(const unsigned char *)text, strlen(text), 0};
     const struct byte_source from = byte_source_of_memory(&memory);
     const struct collection_limits limits = COLLECTION_LIMITS;
-    struct collection_options options;
+    struct collection_options options = {.stated = 0};
     collection_options_clear(&options);
     options.scale = scale;
     *error = (struct error){0};
