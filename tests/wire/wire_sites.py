@@ -395,6 +395,12 @@ class Site:
         for query, says in (("", "need a genome"), ("?genome=none", "there is no genome none; the genomes of this server: tiny"), ("?genome=tiny&window=-1", "window")):
             status, _, problem = self.daemon.ask("POST", f"/v1/jobs/{self.job}/sites{query}", bed, "text/x-bed")
             assert status in (400, 422) and says in str(problem), (query, problem)
+        for row, says in ((b"chrA\t100\t200\tx\t0\t0.05\n", "state no strand"), (b"chrA\t100\t200\tx\t0\t+\t1\t2\t3\t700\n", "have a summit outside")):
+            status, _, problem = self.daemon.ask("POST", f"/v1/jobs/{self.job}/sites?genome=tiny&window={COLS}", row, "text/x-bed")
+            assert status == 422 and says in problem["detail"] + str(problem.get("errors")), problem
+        for sequence, says in (("ACG-TA", "is no letter of a base"), ("MKVSAGRTWYDNHK", "these are probably amino acids")):
+            status, _, problem = self.daemon.ask("POST", f"/v1/jobs/{self.job}/sites", f">q\n{sequence}\n".encode(), "text/x-fasta")
+            assert status == 422 and says in problem["detail"] + str(problem.get("errors")), problem
         self.compressed_genomes_are_the_same(folder, bed, regions[2]["sites"])
         self.signals_have_the_lengths_of_the_genome(genome, bed)
         path = os.path.join(self.folder, "peaks.bed")

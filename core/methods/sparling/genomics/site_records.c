@@ -109,6 +109,16 @@ static enum status add_window(struct scan *scan, const struct collection *c, int
     return status ? status : scan_end(scan, err);
 }
 
+/* Refuses regions of which an upload would convert a value with a warning, because an answer has no warnings. */
+static enum status check_warnings(const struct collection *c, struct error *err)
+{
+    for (int i = 0; i < c->warnings; i++)
+        if (strcmp(c->warning[i].code, "strands-unknown") == 0 || strcmp(c->warning[i].code, "summits-outside") == 0)
+            return error_set(err, STATUS_INVALID, NULL,
+                             "%s; a query has no warnings, so it is refused: correct the file", c->warning[i].text);
+    return STATUS_OK;
+}
+
 /* Scans the regions of the body as an upload would cut them from the genome. */
 static enum status add_regions(const struct method_question *question, struct scan *scan, struct error *err)
 {
@@ -123,8 +133,7 @@ static enum status add_regions(const struct method_question *question, struct sc
     if (status)
         return status;
     unsigned char *base = malloc((size_t)c.cols);
-    if (!base)
-        status = error_memory(err, "regions");
+    status = base ? check_warnings(&c, err) : error_memory(err, "regions");
     for (int64_t i = 0; !status && i < c.count; i++)
         status = add_window(scan, &c, i, base, err);
     free(base);
