@@ -306,7 +306,9 @@ static int export_run(struct ctl *ctl, const struct options *args)
     struct stat info;
     const char *file = args->positional_count > 1 ? args->positional[1] : NULL;
     enum form form;
-    int code = export_form(ctl, args, file, &form);
+    int code = file ? ctl_output_good(ctl, file) : CTL_SUCCESS;
+    if (code == CTL_SUCCESS)
+        code = export_form(ctl, args, file, &form);
     if (code == CTL_SUCCESS)
         code = ctl_job_id(ctl, args->positional[0], true, id);
     if (code == CTL_SUCCESS)
@@ -317,9 +319,7 @@ static int export_run(struct ctl *ctl, const struct options *args)
     snprintf(export.part, sizeof(export.part), "%s.part", file);
     if (snprintf(export.part_etag, sizeof(export.part_etag), "%s.part.etag", file) >= (int)sizeof(export.part_etag))
         return ctl_usage(ctl, "the name %.80s... is too long", file);
-    code = ctl_output_good(ctl, file);
-    if (code == CTL_SUCCESS)
-        code = ctl_may_replace(ctl, file);
+    code = ctl_may_replace(ctl, file);
     if (code == CTL_SUCCESS)
         code = fetch_all(&export);
     if (code == CTL_SUCCESS) {
