@@ -1,6 +1,6 @@
 /* Reads AnnData files (.h5ad): the matrix X, a layer, or raw/X; the names of cells and features from the indices of
  * obs and var; and columns of obs as labels and groups. If the user has not named these columns, the usual names are
- * tried (label, labels, class, target; group, split). */
+ * tried (label, labels, class, target; group, split; part). */
 #include "convert/convert.h"
 
 #include <string.h>
@@ -11,8 +11,8 @@
 struct anndata {
     struct frame obs, var;
     struct matrix *matrix;
-    struct column cells, features, label, group;
-    bool labelled, grouped;
+    struct column cells, features, label, group, part;
+    bool labelled, grouped, parted;
 };
 
 static enum status open_layer(hid_t file, const char *layer, struct matrix **matrix, struct error *err)
@@ -88,8 +88,8 @@ static enum status open_role(const struct anndata *a, const char *wanted, const 
 
 static enum status open_columns(const struct convert_options *options, struct anndata *a, struct error *err)
 {
-    static const char *const labels[] = {"label", "labels", "class", "target", NULL}, *const groups[] = {"group",
-                                                                                                         "split", NULL};
+    static const char *const labels[] = {"label", "labels", "class", "target", NULL},
+                             *const groups[] = {"group", "split", NULL}, *const parts[] = {"part", NULL};
     enum status status = column_open(&a->obs, a->obs.index, &a->cells, err);
     if (status)
         return status;
@@ -103,7 +103,9 @@ static enum status open_columns(const struct convert_options *options, struct an
                          (long long)matrix_rows(a->matrix), (long long)matrix_cols(a->matrix), (long long)a->cells.rows,
                          (long long)a->features.rows);
     status = open_role(a, options->label, labels, &a->labelled, &a->label, err);
-    return status ? status : open_role(a, options->group, groups, &a->grouped, &a->group, err);
+    if (!status)
+        status = open_role(a, options->group, groups, &a->grouped, &a->group, err);
+    return status ? status : open_role(a, "", parts, &a->parted, &a->part, err);
 }
 
 static enum status write_texts(struct column *column, int64_t count, struct table_writer *to, struct error *err)
@@ -127,12 +129,15 @@ static enum status write_row(struct anndata *a, struct table_writer *to, struct 
     if (status)
         return status;
     status = a->grouped ? write_texts(&a->group, 1, to, err) : STATUS_OK;
+    if (!status && a->parted)
+        status = write_texts(&a->part, 1, to, err);
     return status ? status : matrix_next(a->matrix, to, err);
 }
 
 static enum status write_table(struct anndata *a, struct table_writer *to, struct error *err)
 {
-    const struct table_head head = {TABLE_NAMES | (a->labelled ? TABLE_LABELS : 0u) | (a->grouped ? TABLE_GROUPS : 0u),
+    const struct table_head head = {TABLE_NAMES | (a->labelled ? TABLE_LABELS : 0u) | (a->grouped ? TABLE_GROUPS : 0u) |
+                                        (a->parted ? TABLE_PARTS : 0u),
                                     matrix_rows(a->matrix), matrix_cols(a->matrix)};
     table_write_head(to, &head);
     enum status status = write_texts(&a->features, head.cols, to, err);
@@ -167,6 +172,7 @@ enum status convert_h5ad(hid_t file, const struct convert_options *options, stru
     column_close(&a.features);
     column_close(&a.label);
     column_close(&a.group);
+    column_close(&a.part);
     frame_close(&a.obs);
     frame_close(&a.var);
     matrix_close(a.matrix);

@@ -2,10 +2,27 @@
 #include "core/data/uploads/collection.h"
 
 #include <stdlib.h>
+#include <strings.h>
 #include <sys/mman.h>
 
 const char *const collection_kinds[] = {"table", "images", "sequences", "recordings", "motifs", NULL};
 const char *const collection_targets[] = {"none", "class", "sequence", "labels", "positions", "count", "number", NULL};
+
+const char *const collection_parts[] = {"training", "validation", "test", NULL};
+
+int collection_part_named(const char *text)
+{
+    static const struct {
+        const char *name;
+        enum collection_part part;
+    } words[] = {{"train", PART_OF_TRAINING},   {"training", PART_OF_TRAINING}, {"validation", PART_OF_VALIDATION},
+                 {"valid", PART_OF_VALIDATION}, {"val", PART_OF_VALIDATION},    {"dev", PART_OF_VALIDATION},
+                 {"test", PART_OF_TEST},        {"testing", PART_OF_TEST}};
+    for (size_t i = 0; i < sizeof words / sizeof words[0]; i++)
+        if (strcasecmp(text, words[i].name) == 0)
+            return (int)words[i].part;
+    return -1;
+}
 
 const char *const collection_negatives[] = {"none", "shuffle", "gc", NULL};
 
@@ -37,6 +54,7 @@ void collection_close(struct collection *c)
         free(c->label_start);
         free(c->number);
         free(c->group);
+        free(c->part);
         free(c->box_start);
         free(c->box);
     } else {

@@ -45,6 +45,11 @@ enum collection_target {
 };
 extern const char *const collection_kinds[];   /* "table", "images", ...; NULL-terminated */
 extern const char *const collection_targets[]; /* "none", "class", "sequence", "labels", ... */
+enum collection_part { PART_OF_TRAINING, PART_OF_VALIDATION, PART_OF_TEST, COLLECTION_PARTS };
+extern const char *const collection_parts[]; /* "training", "validation", "test"; NULL-terminated */
+/* The part that a file calls `text`, whatever the case of its letters: train or training; validation, valid, val or
+ * dev; test or testing. -1: it is none of these words. */
+int collection_part_named(const char *text);
 
 /* A list of names: [count], all different. */
 struct collection_names {
@@ -89,6 +94,7 @@ struct collection {
     enum collection_scale scale; /* how methods scale the values, as the user has stated; AUTO: nothing stated */
     bool rna;                    /* the sequences are RNA, so motifs are on one strand only */
     int32_t *group;              /* [count] index into `groups`, for splits; NULL: no groups */
+    unsigned char *part;         /* [count] enum collection_part, as the file states it; NULL: it states none */
     /* boxes: number of all boxes; box_start: [count + 1] index of each sample's first box; NULL: the places of the
      * symbols are unknown */
     int64_t boxes, *box_start;

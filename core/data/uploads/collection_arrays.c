@@ -376,11 +376,15 @@ enum status array_labels_take(struct builder *b, const struct arrays *a, enum ar
         status = take_counts(b, a, sample, err);
     if (!status && a->there[MEMBER_POSITIONS])
         status = take_positions(b, a, sample, err);
-    if (status || !a->there[MEMBER_GROUP])
+    if (!status && a->there[MEMBER_GROUP])
+        status = name_at(&a->member[MEMBER_GROUP], (size_t)sample, name)
+                     ? builder_group(b, name, err)
+                     : array_fault("group", "must contain integers or text", err);
+    if (status || !a->there[MEMBER_PART])
         return status;
-    return name_at(&a->member[MEMBER_GROUP], (size_t)sample, name)
-               ? builder_group(b, name, err)
-               : array_fault("group", "must contain integers or text", err);
+    return name_at(&a->member[MEMBER_PART], (size_t)sample, name)
+               ? builder_part(b, name, err)
+               : array_fault("part", "must contain the texts train, validation and test", err);
 }
 
 enum status array_labels_unused(struct builder *b, const struct arrays *a, enum array_use use, struct error *err)

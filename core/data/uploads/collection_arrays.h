@@ -37,6 +37,7 @@ enum array_member {
     MEMBER_POSITIONS,
     MEMBER_BOXES,
     MEMBER_GROUP,
+    MEMBER_PART,
     MEMBER_COLUMNS,
     MEMBER_NAMES,
     MEMBER_ID,
@@ -67,8 +68,8 @@ enum array_use {
 /* Decides how y is read, from the arrays y and names and the target that the user wants. Adds a warning if the decision
  * is a guess. */
 enum status array_labels_use(struct builder *b, const struct arrays *a, enum array_use *use, struct error *err);
-/* Adds the label, the classes of positions, and the group of a sample to the builder's current sample. `sample` is the
- * index into the arrays. */
+/* Adds the label, the classes of positions, the group and the part of a sample to the builder's current sample.
+ * `sample` is the index into the arrays. */
 enum status array_labels_take(struct builder *b, const struct arrays *a, enum array_use use, int64_t sample,
                               struct error *err);
 /* Adds a warning that lists the labels that no sample has, if y has a column for each label or contains indices of

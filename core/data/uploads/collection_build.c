@@ -364,6 +364,44 @@ enum status builder_group(struct builder *b, const char *name, struct error *err
     return STATUS_OK;
 }
 
+enum status builder_part(struct builder *b, const char *text, struct error *err)
+{
+    struct collection *c = b->c;
+    int which = collection_part_named(text);
+    if (which < 0)
+        return error_set(err, STATUS_INVALID, NULL,
+                         "sample %lld: the part '%.40s' must be train, validation or test; an empty one is not allowed",
+                         (long long)b->at, text);
+    unsigned char *part = realloc(c->part, (size_t)b->samples_room);
+    if (!part)
+        return error_memory(err, "a data set");
+    c->part = part;
+    part[b->at - 1] = (unsigned char)which;
+    return STATUS_OK;
+}
+
+/* Turns groups into parts if all of them, at least two, have names of parts. */
+static enum status take_groups_as_parts(struct collection *c, struct error *err)
+{
+    bool parts = c->group && !c->part && c->groups.count > 1;
+    for (int i = 0; parts && i < c->groups.count; i++)
+        parts = collection_part_named(c->groups.name[i]) >= 0;
+    if (!parts)
+        return STATUS_OK;
+    c->part = malloc((size_t)c->count);
+    if (!c->part)
+        return error_memory(err, "a data set");
+    for (int64_t i = 0; i < c->count; i++)
+        c->part[i] = (unsigned char)collection_part_named(c->groups.name[c->group[i]]);
+    for (int i = 0; i < c->groups.count; i++)
+        free(c->groups.name[i]);
+    free(c->groups.name);
+    free(c->group);
+    c->groups = (struct collection_names){0};
+    c->group = NULL;
+    return STATUS_OK;
+}
+
 enum status builder_box(struct builder *b, int64_t sample, const int32_t place[4], const char *symbol,
                         struct error *err)
 {
@@ -560,6 +598,8 @@ enum status builder_finish(struct builder *b, bool set, struct error *err)
         c->group[i] = groups[c->group[i]];
     free(to);
     free(groups);
+    if (!status)
+        status = take_groups_as_parts(c, err);
     if (!status)
         status = sort_boxes(b, err);
     if (!status && target_implied(b, set))

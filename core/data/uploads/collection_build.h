@@ -66,6 +66,8 @@ enum status builder_label(struct builder *b, const char *text, struct error *err
 enum status builder_token_once(struct builder *b, const char *token, size_t bytes, struct error *err);
 /* Sets the group of the current sample. */
 enum status builder_group(struct builder *b, const char *name, struct error *err);
+/* States the part of the current sample. STATUS_INVALID: the text is not the name of a part. */
+enum status builder_part(struct builder *b, const char *text, struct error *err);
 /* Adds a box of any sample. place: row0, row1, col0, col1. The boxes of one sample keep the order in which they were
  * added. STATUS_INVALID: `symbol` is not among the tokens added so far. */
 enum status builder_box(struct builder *b, int64_t sample, const int32_t place[4], const char *symbol,
@@ -84,7 +86,8 @@ enum status builder_value_name(struct builder *b, const char *name, struct error
 /* Sorts the vocabulary and the label sets, determines the target, sorts the boxes by sample, and checks the boxes. The
  * target is c->target if that is set, else the target that the user wants, if any. Otherwise it is NONE without labels,
  * LABELS if `set`, CLASS if every sample has one token, and SEQUENCE in all other cases. STATUS_INVALID: the labels do
- * not fit what the user wants. */
+ * not fit what the user wants. Groups that are named train, validation or test, at least
+ * two of them, are not groups but the parts that the file states. */
 enum status builder_finish(struct builder *b, bool set, struct error *err);
 
 /* Adds a warning. `code` is static text; the rest is formatted like printf(). */

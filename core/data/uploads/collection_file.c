@@ -90,6 +90,10 @@ static enum status add_arrays(struct snapshot *snapshot, const struct collection
         status = collection_file_add(snapshot, SNAPSHOT_U8, "group", c->count, sizeof *c->group, c->group, err);
     if (status)
         return status;
+    if (c->part)
+        status = collection_file_add(snapshot, SNAPSHOT_U8, "part", c->count, 1, c->part, err);
+    if (status)
+        return status;
     if (c->boxes > 0)
         status = collection_file_add(snapshot, SNAPSHOT_I64, "box_start", c->count + 1, 1, c->box_start, err);
     if (status)
@@ -225,6 +229,7 @@ static bool find_arrays(struct collection *c, const struct mapped *m)
         return false;
     c->label = entry(m, "label", SNAPSHOT_U8, c->label_start[c->count], sizeof *c->label);
     c->group = entry(m, "group", SNAPSHOT_U8, c->count, sizeof *c->group);
+    c->part = entry(m, "part", SNAPSHOT_U8, c->count, 1);
     c->rna = entry(m, "rna", SNAPSHOT_U8, 1, 1) != NULL;
     c->profile = entry(m, "profile", SNAPSHOT_U8, 1, 1) != NULL;
     const int64_t *rate = entry(m, "rate", SNAPSHOT_I64, 1, 1);
@@ -272,6 +277,8 @@ static bool numbers_good(const struct collection *c)
         good = collection_length(c, i) <= c->cols && c->label_start[i + 1] - c->label_start[i] <= c->longest;
     if (good && c->group)
         good = within(c->group, c->count, 1, 0, c->groups.count);
+    for (int64_t i = 0; good && c->part && i < c->count; i++)
+        good = c->part[i] < COLLECTION_PARTS;
     return good && (c->boxes == 0 || within(c->box[0], c->boxes, 5, 0, most)) &&
            (c->kind != COLLECTION_TABLE || c->columns.count == c->cols) &&
            (c->records.count == 0 || c->records.count == c->count);

@@ -7,6 +7,7 @@
  *   positions  instead of y: a class at every position
  *   boxes      where symbols are
  *   group      the group of each sample, for splits
+ *   part       train, validation or test for each sample
  *   columns    names of the columns of a table, or of the points of signals
  *   id         (ids) an id for each sample
  *   length     the length of each sample, if they differ; x then contains the positions of all samples
@@ -30,7 +31,7 @@
 #include "core/formats/json/tensors.h"
 
 enum { SIDE = 4096, MEMBERS = 64, SAMPLE_NUMBERS = 1 << 26 };
-static const char *const member_names[] = {"x",       "y",     "positions", "boxes",  "group",
+static const char *const member_names[] = {"x",       "y",     "positions", "boxes",  "group",  "part",
                                            "columns", "names", "id",        "length", "options"};
 
 static int npz_member(const char *name, size_t bytes)
@@ -48,6 +49,7 @@ static int npz_member(const char *name, size_t bytes)
                  {"targets", MEMBER_Y},
                  {"boxes", MEMBER_BOXES},
                  {"group", MEMBER_GROUP},
+                 {"part", MEMBER_PART},
                  {"columns", MEMBER_COLUMNS},
                  {"positions", MEMBER_POSITIONS},
                  {"names", MEMBER_NAMES},
@@ -350,7 +352,7 @@ static enum status npz_array(struct npz *n, int member, const char *name, const 
     if (member < 0)
         return error_set(err, STATUS_INVALID, NULL,
                          "member '%.80s' is not allowed; a file may contain x, y, names, positions, boxes, group, "
-                         "columns, id, length and options",
+                         "part, columns, id, length and options",
                          name);
     if (a->there[member])
         return array_fault(name, "repeats an array that another member already contains; keep one of them", err);
@@ -394,7 +396,7 @@ static enum status check_arrays(const struct arrays *a, const struct collection 
     const struct npy *positions = &a->member[MEMBER_POSITIONS];
     bool ragged = a->there[MEMBER_LENGTH], each = ragged ? positions->rank == 1 : positions->rank == 2;
     int64_t columns = c->start[c->count] - c->start[c->count - count];
-    for (int m = MEMBER_Y; m <= MEMBER_GROUP; m++) {
+    for (int m = MEMBER_Y; m <= MEMBER_PART; m++) {
         const struct npy *array = &a->member[m];
         if (m == MEMBER_BOXES || !a->there[m] || (m == MEMBER_POSITIONS && ragged))
             continue;
@@ -402,8 +404,9 @@ static enum status check_arrays(const struct arrays *a, const struct collection 
             return error_set(err, STATUS_INVALID, NULL, "member '%s' must have one entry for each of the %lld samples",
                              member_names[m], (long long)count);
     }
-    if (a->there[MEMBER_GROUP] && a->member[MEMBER_GROUP].rank != 1)
-        return array_fault("group", "must have one dimension, one entry for each sample", err);
+    for (int m = MEMBER_GROUP; m <= MEMBER_PART; m++)
+        if (a->there[m] && a->member[m].rank != 1)
+            return array_fault(member_names[m], "must have one dimension, one entry for each sample", err);
     if (a->there[MEMBER_POSITIONS] && (a->there[MEMBER_Y] || c->kind != COLLECTION_SEQUENCES || !each ||
                                        (!ragged && positions->dim[1] != cols) || positions->count != (size_t)columns))
         return array_fault("positions",

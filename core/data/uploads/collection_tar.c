@@ -1,8 +1,8 @@
 /* Reads a tar as one data set. A tar may contain PNG, JPEG or TIFF pictures of one size, WAV recordings, or one FASTA
  * file. Tables describe these samples:
  *
- *   labels.csv  file,label[,group]   the words of the label make a sequence, or a set if the column is called `labels`
- *   boxes.csv   file,row0,row1,col0,col1,symbol, in pixels of the picture as stored; for recordings
+ *   labels.csv  file,label[,group][,part]   the words of the label make a sequence, or a set if the column is called
+ * `labels` boxes.csv   file,row0,row1,col0,col1,symbol, in pixels of the picture as stored; for recordings
  * file,begin,end,symbol in seconds
  *   *.gff3      with a FASTA file, instead of labels: a class at every base
  *
@@ -314,7 +314,7 @@ static int32_t find_sample(const struct tar *t, const struct text *table, const 
 }
 
 struct row { /* a row of labels.csv */
-    char *label, *group;
+    char *label, *group, *part;
 };
 
 static enum status table_columns(const struct csv *csv, const char *const *names, int count, int *column,
@@ -340,7 +340,10 @@ static enum status take_label_row(const struct tar *t, const struct csv *csv, co
                          csv->field[column[0]]);
     rows[sample].label = strdup(csv->field[column[1]]);
     rows[sample].group = column[2] >= 0 ? strdup(csv->field[column[2]]) : NULL;
-    return rows[sample].label && (column[2] < 0 || rows[sample].group) ? STATUS_OK : error_memory(err, "labels");
+    rows[sample].part = column[3] >= 0 ? strdup(csv->field[column[3]]) : NULL;
+    return rows[sample].label && (column[2] < 0 || rows[sample].group) && (column[3] < 0 || rows[sample].part)
+               ? STATUS_OK
+               : error_memory(err, "labels");
 }
 
 static enum status give_labels(struct tar *t, const struct row *rows, struct error *err)
@@ -354,6 +357,8 @@ static enum status give_labels(struct tar *t, const struct row *rows, struct err
         status = builder_words(&t->b, rows[i].label, err);
         if (!status && rows[i].group)
             status = builder_group(&t->b, rows[i].group, err);
+        if (!status && rows[i].part)
+            status = builder_part(&t->b, rows[i].part, err);
     }
     return status;
 }
@@ -364,7 +369,7 @@ static enum status read_labels(struct tar *t, bool *set, struct error *err)
     struct byte_source from = byte_source_of_memory(&memory);
     struct csv csv;
     int64_t count = t->b.c->count;
-    int column[3] = {-1, -1, -1};
+    int column[4] = {-1, -1, -1, -1};
     struct row *rows = calloc((size_t)count + 1, sizeof *rows);
     enum status status = rows ? csv_open(&csv, &from, err) : error_memory(err, "labels");
     if (!rows)
@@ -376,6 +381,10 @@ static enum status read_labels(struct tar *t, bool *set, struct error *err)
         status = table_columns(&csv, (const char *const[]){"file", *set ? "labels" : "label"}, 2, column, err);
     if (!status)
         column[2] = csv_find(&csv, "group");
+    if (!status)
+        column[3] = csv_find(&csv, "part");
+    if (!status && column[2] < 0 && column[3] < 0)
+        column[2] = csv_find(&csv, "split");
     for (bool more = true; !status;) {
         status = csv_next(&csv, &more, err);
         if (status || !more)
@@ -388,6 +397,7 @@ static enum status read_labels(struct tar *t, bool *set, struct error *err)
     for (int64_t i = 0; i < count; i++) {
         free(rows[i].label);
         free(rows[i].group);
+        free(rows[i].part);
     }
     free(rows);
     return status;

@@ -5,9 +5,9 @@
  *
  *   "motiftbl"; flags (4 bytes); zero (4 bytes); number of rows (8 bytes); number of columns (8 bytes)
  *   for each column: its name; with TABLE_IDS also its id, which may be empty
- *   for each row: with TABLE_NAMES its name, with TABLE_LABELS its label, with TABLE_GROUPS its group; the number of
- *     entries (4 bytes); for each entry its column (4 bytes) and its value (4 bytes, a float). If the number of entries
- * is TABLE_DENSE, the values of all columns follow instead. "end."
+ *   for each row: with TABLE_NAMES its name, with TABLE_LABELS its label, with TABLE_GROUPS its group, with TABLE_PARTS
+ * its part; the number of entries (4 bytes); for each entry its column (4 bytes) and its value (4 bytes, a float). If
+ * the number of entries is TABLE_DENSE, the values of all columns follow instead. "end."
  *
  * The entries of a row may come in any order. If a column has several entries, their values are added, as in SciPy. */
 #ifndef MOTIF_CORE_FORMATS_TABLE_TABLE_STREAM_H
@@ -20,7 +20,7 @@
 #include "core/base/error.h"
 #include "core/formats/byte_source.h"
 
-enum { TABLE_LABELS = 1, TABLE_GROUPS = 2, TABLE_NAMES = 4, TABLE_IDS = 8 };
+enum { TABLE_LABELS = 1, TABLE_GROUPS = 2, TABLE_NAMES = 4, TABLE_IDS = 8, TABLE_PARTS = 16 };
 enum {
     TABLE_TEXT = 256,       /* bytes of a text with its NUL */
     TABLE_ROWS = 1 << 22,   /* largest number of rows */

@@ -11,6 +11,8 @@
 struct roles {
     struct table_columns usual;
     int targets;
+    int part; /* index of the column `part` or `split` with parts; -1: there is none, or it is a feature */
+    const char *part_name;
     int *target; /* [targets] indices of columns; NULL: the column usual.label alone has the label */
 };
 
@@ -19,7 +21,7 @@ static bool is_feature(const struct roles *roles, int column)
     for (int i = 0; i < roles->targets; i++)
         if (roles->target[i] == column)
             return false;
-    return table_columns_feature(&roles->usual, column);
+    return column != roles->part && table_columns_feature(&roles->usual, column);
 }
 
 /* Finds the columns that `names` lists, with commas between them. The numbers of a sample get the names of these
@@ -128,6 +130,25 @@ static enum status take_label(struct builder *b, const struct csv *csv, const st
     return status || label < 0 ? status : builder_label(b, csv->field[label], err);
 }
 
+/* Makes the column of parts a feature if the first row has something else there than the name of a part. */
+static enum status check_part(struct builder *b, const struct csv *csv, struct roles *roles, struct error *err)
+{
+    int at = 0, part = roles->part;
+    if (part < 0 || b->c->count > 0 || collection_part_named(csv->field[part]) >= 0)
+        return STATUS_OK;
+    struct collection_names *columns = &b->c->columns;
+    char *name = strdup(roles->part_name);
+    if (!name)
+        return error_memory(err, "names");
+    for (int i = 0; i < part; i++)
+        at += is_feature(roles, i);
+    memmove(columns->name + at + 1, columns->name + at, (size_t)(columns->count - at) * sizeof *columns->name);
+    columns->name[at] = name;
+    columns->count++;
+    roles->part = -1;
+    return STATUS_OK;
+}
+
 static enum status take_row(struct builder *b, const struct csv *csv, const struct roles *roles, struct error *err)
 {
     float *values;
@@ -141,9 +162,15 @@ static enum status take_row(struct builder *b, const struct csv *csv, const stru
     }
     if (!status)
         status = take_label(b, csv, roles, err);
-    if (status || roles->usual.group < 0)
+    if (!status && roles->usual.group >= 0)
+        status = builder_group(b, csv->field[roles->usual.group], err);
+    if (status || roles->part < 0)
         return status;
-    return builder_group(b, csv->field[roles->usual.group], err);
+    return collection_part_named(csv->field[roles->part]) < 0
+               ? error_set(err, STATUS_INVALID, NULL,
+                           "row %lld, column '%s': '%.40s' must be train, validation or test, as in the first row",
+                           (long long)csv->row, roles->part_name, csv->field[roles->part])
+               : builder_part(b, csv->field[roles->part], err);
 }
 
 enum status collection_read_csv(const struct byte_source *from, const struct collection_options *options,
@@ -151,11 +178,16 @@ enum status collection_read_csv(const struct byte_source *from, const struct col
 {
     struct csv csv;
     struct builder b;
-    struct roles roles = {.usual = {-1, -1, -1}};
+    struct roles roles = {.usual = {-1, -1, -1}, .part = -1};
     builder_init(&b, c, options, limits);
     enum status status = csv_open(&csv, from, err);
     if (!status)
         status = find_roles(&b, &csv, options, &roles, err);
+    for (int i = 0; !status && roles.part < 0 && i < 2; i++) {
+        roles.part_name = i == 0 ? "part" : "split";
+        int column = csv_find(&csv, roles.part_name);
+        roles.part = column >= 0 && is_feature(&roles, column) ? column : -1;
+    }
     bool signals = options->layout == LAYOUT_SIGNALS;
     if (!status)
         status = take_header(&csv, &roles, signals, c, err);
@@ -167,7 +199,9 @@ enum status collection_read_csv(const struct byte_source *from, const struct col
         status = csv_next(&csv, &more, err);
         if (status || !more)
             break;
-        status = take_row(&b, &csv, &roles, err);
+        status = check_part(&b, &csv, &roles, err);
+        if (!status)
+            status = take_row(&b, &csv, &roles, err);
     }
     if (!status)
         status = builder_finish(&b, false, err);

@@ -16,6 +16,7 @@ struct table {
     struct builder b;
     struct table_reader reader;
     struct feature_columns columns;
+    bool parted; /* the column `part` states parts */
 };
 
 static enum status read_column(struct table *t, int64_t column, struct error *err)
@@ -68,6 +69,17 @@ static enum status read_group(struct table *t, int64_t row, struct error *err)
     return status ? status : builder_group(&t->b, text, err);
 }
 
+/* The column `part` has another meaning if the first row has another word than the name of a part. */
+static enum status read_part(struct table *t, int64_t row, struct error *err)
+{
+    char what[48], text[TABLE_TEXT];
+    (void)snprintf(what, sizeof what, "the part of row %lld", (long long)row + 1);
+    enum status status = table_read_text(&t->reader, what, text, err);
+    if (row == 0)
+        t->parted = !status && collection_part_named(text) >= 0;
+    return status || !t->parted ? status : builder_part(&t->b, text, err);
+}
+
 static enum status read_row(struct table *t, int64_t row, struct error *err)
 {
     const struct table_head *head = &t->reader.head;
@@ -83,6 +95,8 @@ static enum status read_row(struct table *t, int64_t row, struct error *err)
         status = read_label(t, row, err);
     if (!status && head->flags & TABLE_GROUPS)
         status = read_group(t, row, err);
+    if (!status && head->flags & TABLE_PARTS)
+        status = read_part(t, row, err);
     if (!status)
         status = table_read_values(&t->reader, values, err);
     for (int64_t i = 0; !status && i < head->cols; i++)

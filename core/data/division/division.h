@@ -1,0 +1,55 @@
+/* How the samples of a data set are divided into training, validation and test.
+ *
+ * What is divided: the parts that the file states (column or member `part`), else whole groups if the samples have
+ * groups, else single samples. The division is planned (plan.h): a pure function of the labels, the groups and the
+ * request, whatever the other options of a job. Groups are known by their names and samples by their indices. */
+#ifndef MOTIF_CORE_DATA_DIVISION_DIVISION_H
+#define MOTIF_CORE_DATA_DIVISION_DIVISION_H
+
+#include "core/base/sink.h"
+#include "core/data/uploads/collection.h"
+
+enum division_split { DIVIDE_SAMPLES, DIVIDE_GROUPS, DIVIDE_AUTO, DIVIDE_PARTS };
+extern const char *const division_splits[]; /* "samples", "groups", "auto", "part"; NULL-terminated */
+
+enum {
+    DIVISION_LEAST = 6,
+    DIVISION_FEW = 200
+}; /* fewest samples that can be divided; fewer should be tested in folds */
+
+struct division_request {
+    enum division_split split;
+    double test, validation; /* requested shares of all samples */
+    const char *test_group;  /* names of the groups of the test part, separated by commas; "": the share decides */
+    int64_t seed;
+    int64_t folds, fold; /* folds > 1: the test part is part `fold` of `folds` equal ones, instead of the share */
+    /* The part of a sample follows from the hash of its index or its group, as in jobs from before divisions were
+     * planned; `split` is not DIVIDE_PARTS then, and AUTO means SAMPLES. */
+    bool hashed;
+};
+#define DIVISION_USUAL ((struct division_request){DIVIDE_AUTO, 0.15, 0.1, "", 0, 0, 0, false})
+
+struct division {
+    enum division_split by; /* DIVIDE_SAMPLES, DIVIDE_GROUPS or DIVIDE_PARTS */
+    bool named;             /* the request names the groups of the test part */
+    bool hashed;            /* as in the request */
+    bool drawn;             /* validation is divided by samples, because only one group is left for it and training */
+    double asked[COLLECTION_PARTS]; /* requested shares; NaN: the file or test_group states the part */
+    int64_t count[COLLECTION_PARTS];
+    int64_t folds, fold;
+    unsigned char *part; /* [samples] enum collection_part */
+};
+
+/* Divides the samples; the caller calls division_close(), after an error too. Any thread. STATUS_INVALID: they cannot
+ * be divided so; the message has the counts and says what to do, and the pointer is that of a field of the method
+ * sparling. STATUS_NO_MEMORY. */
+enum status division_make(const struct collection *c, const struct division_request *request, struct division *out,
+                          struct error *err);
+void division_close(struct division *d); /* a zeroed struct is allowed */
+/* Writes the members `by`, `text`, `folds`, `fold`, `parts` and `warnings` of an object that the caller has opened. A
+ * part has its samples, its share, the requested share, and its groups and names with the numbers of their samples, at
+ * most `most` of each. STATUS_NO_MEMORY. */
+enum status division_write(const struct collection *c, const struct division *d, int most, const struct sink *out,
+                           struct error *err);
+
+#endif
