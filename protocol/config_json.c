@@ -9,6 +9,18 @@
 #include "protocol/faults.h"
 #include "protocol/json_sink.h"
 
+/* Joins the texts of a list with commas. False: an item is not text, or there is not enough memory. */
+static bool join_texts(const cJSON *list, struct buf *out)
+{
+    JSON_EACH (item, list) {
+        if (!cJSON_IsString(item))
+            return false;
+        buf_format(out, "%s%s", out->size > 0 ? "," : "", item->valuestring);
+    }
+    buf_append(out, "", 1);
+    return !out->failed;
+}
+
 static void set_field(const struct config_field *field, const cJSON *value, bool stored, void *config,
                       const char *pointer, struct api_faults *faults)
 {
@@ -18,6 +30,9 @@ static void set_field(const struct config_field *field, const cJSON *value, bool
         api_faults_add(faults, pointer, "cannot be set: motifd reads it from the data set; remove it");
         return;
     }
+    struct buf joined;
+    buf_init(&joined, 1 << 20);
+    bool list = field->type == FIELD_TEXT && field->max == CONFIG_LIST - 1 && cJSON_IsArray(value);
     bool number = field->type == FIELD_INT || field->type == FIELD_REAL || field->type == FIELD_TEXT;
     enum status status = STATUS_INVALID;
     if (number && cJSON_IsNumber(value)) {
@@ -28,14 +43,17 @@ static void set_field(const struct config_field *field, const cJSON *value, bool
         status = config_parse(field, config, value->valuestring, &err);
     } else if ((field->type == FIELD_CHOICE || field->type == FIELD_TEXT) && cJSON_IsString(value)) {
         status = config_set_text(field, config, value->valuestring, &err);
+    } else if (list && join_texts(value, &joined)) {
+        status = config_set_text(field, config, joined.data, &err);
     } else {
         char allowed[192];
         config_describe(field, allowed, sizeof allowed);
         api_faults_add(faults, pointer, "must be %s; got %s", allowed, json_type_name(value));
-        return;
+        status = STATUS_OK;
     }
     if (status != STATUS_OK)
         api_faults_add(faults, pointer, "%s", err.message);
+    buf_close(&joined);
 }
 
 /* Returns the group that a member of a configuration names; FIELD_GROUPS: the member is not a group. A group and a

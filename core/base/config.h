@@ -13,6 +13,7 @@
 
 #include "core/base/error.h"
 
+#define CONFIG_LIST 4096                  /* the same of a text field that is a list, whose `max` is this size - 1 */
 #define CONFIG_TEXT 64                    /* size of a text field in bytes, with its NUL */
 #define CONFIG_INT_MAX 9007199254740991.0 /* 2^53 - 1: the largest integer that JSON represents exactly */
 

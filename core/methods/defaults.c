@@ -109,6 +109,19 @@ enum status method_begin_evaluation(const struct method *method, struct method_r
     return method->begin_evaluation(run, what, err);
 }
 
+enum status method_division(const struct method *method, const void *config, const char *data, const struct sink *out,
+                            struct error *err)
+{
+    if (method->division == NULL || data == NULL) {
+        sink_null(out, "division");
+        return STATUS_OK;
+    }
+    sink_begin_object(out, "division");
+    enum status status = method->division(config, data, out, err);
+    sink_end_object(out);
+    return status;
+}
+
 /* Writes the members "verdict" and "findings". */
 static enum status write_verdict(const struct method *method, struct method_run *run, const struct sink *out,
                                  struct error *err)

@@ -74,6 +74,7 @@ static inline bool method_axis_next(const char **values, char value[CONFIG_TEXT 
  * field named METHOD_DATASET_FIELD for the data set. */
 #define METHOD_DATASET_PRESET "dataset"
 #define METHOD_DATASET_FIELD "dataset_name"
+#define METHOD_FOLDS_FIELD "folds"
 
 struct method_metric {
     const char *name, *unit, *meaning;
@@ -426,6 +427,9 @@ struct method {
     size_t schema_count;
     const struct finding_code *findings; /* everything that judge() can find */
     size_t finding_count;
+    /* The field that chooses one of the test parts into which METHOD_FOLDS_FIELD divides the samples. A study trains
+     * one job for each of them, and its table summarises these jobs. NULL: jobs of this kind have no such field. */
+    const char *fold_field;
     /* Configuration fields that name data sets; ends with NULL. NULL: there are none. */
     const char *const *dataset_fields;
 
@@ -439,6 +443,9 @@ struct method {
     /* Writes the phases of a training, in order, to out[METHOD_PHASES] and returns how many there are. The
      * configuration has passed check(). Default: there are none. */
     size_t (*plan)(const void *config, struct method_phase *out);
+    /* Writes how the samples of the configuration's data set are divided, as members of an object that the caller has
+     * opened (core/data/division/division.h). data: as in the environment. Default: writes none. */
+    enum status (*division)(const void *config, const char *data, const struct sink *out, struct error *err);
     /* What the configuration would cost. data: as in the environment; a method that reads a data set takes its sizes
      * from there, and assumes usual ones where `data` is NULL or has no such data set. Default: unknown (all 0). */
     enum status (*estimate)(const void *config, const char *data, struct method_estimate *out, struct error *err);
@@ -508,6 +515,9 @@ enum status method_estimate(const struct method *method, const void *config, con
                             struct method_estimate *out, struct error *err);
 /* Writes the plan as the member "plan" of an object that the caller has opened: a list of objects. */
 void method_plan(const struct method *method, const void *config, const struct sink *out);
+/* Writes the division as the member "division" of an object that the caller has opened; null: there is none. */
+enum status method_division(const struct method *method, const void *config, const char *data, const struct sink *out,
+                            struct error *err);
 void method_progress(const struct method *method, const struct method_run *run, struct method_progress *out);
 enum status method_warm_start(const struct method *method, struct method_run *run, const struct snapshot_reader *from,
                               struct error *err);

@@ -23,6 +23,10 @@ struct interval interval_difference(double first, double first_count, double sec
  * With count <= 3, or r NaN, the interval is [-1, 1]. */
 struct interval interval_correlation(double r, double count, double z);
 
+/* Student's 95 % interval of a mean: values: [count], independent. *mean: their mean. With fewer than two values the
+ * ends are NaN. */
+struct interval interval_mean(const double *values, int count, double *mean);
+
 /* Means with 95 % bootstrap intervals as in SPARLING's figures: 1000 resamples with numpy's legacy generator at seed 0,
  * percentiles 2.5 and 97.5 with linear interpolation. */
 

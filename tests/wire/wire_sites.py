@@ -533,7 +533,7 @@ class Site:
         text = "".join(f">r{i}\n{bases(COLS, 500 + i)}\n" for i in range(40))
         found, own = [], self.job
         for never, most in ((False, 0), (True, 0), (False, 1)):
-            config = {"dataset_name": "regions", **TINY, "density_start": 0.003, "density_final": 0.003, "never_empty": never, "most_motifs": most}
+            config = {"dataset_name": "regions", **TINY, "density_start": 0.003, "density_final": 0.003, "never_empty": never, "most_motifs": most, "dataset_split_seed": 2}
             status, _, job = self.daemon.ask("POST", "/v1/jobs", {"kind": "sparling", "preset": "dataset", "config": config})
             assert status == 201, job
             while self.daemon.ask("GET", f"/v1/jobs/{job['id']}")[2]["state"] in ("queued", "running"):

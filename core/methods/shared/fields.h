@@ -6,6 +6,7 @@
  *   CHOICE(name, default, group, level, applies, meaning)                        NAMED_CHOICE(name, member, ...)
  *   CHOICE_OF(name, values, ...)   a choice of the array `values`
  *   TEXT(name, default, unit, group, level, applies, meaning)
+ *   LIST(name, ...)   texts with commas between them, of up to CONFIG_LIST bytes; JSON may give a list of texts
  *   PART(name) ... PART_END(name)   the rows between them are members of `struct name_config name` within the struct
  *
  * GROUP and LEVEL are written without their prefixes (MODEL, BASIC); `applies` says when the field has an effect, NULL

@@ -26,7 +26,6 @@ static const char *const schedule_names[] = {"constant", "cosine", "linear", NUL
 static const char *const domain_names[] = {SPARLING_DOMAINS(DOMAIN_NAME) NULL};
 static const char *const precision_names[] = {"float", "bf16", NULL};
 static const char *const scale_names[] = {"decibels", "units", NULL}; /* of audio */
-static const char *const split_names[] = {"samples", "groups", NULL}; /* of dataset */
 static const char *const effort_names[] = {"quick", "normal", "thorough", NULL};
 
 #define FIELD_STRUCT struct sparling_config

@@ -10,6 +10,7 @@
 #include <stdint.h>
 
 #include "core/base/config.h"
+#include "core/data/division/division.h"
 #include "core/methods/method.h"
 #include "core/methods/shared/fields.h"
 #include "core/methods/sparling/domains/domain.h"
@@ -42,7 +43,6 @@ enum sparling_precision { PRECISION_FLOAT, PRECISION_BF16 };
 
 enum audio_scale { AUDIO_DECIBELS, AUDIO_UNITS };
 enum dataset_effort { EFFORT_QUICK, EFFORT_NORMAL, EFFORT_THOROUGH };
-enum dataset_split { SPLIT_SAMPLES, SPLIT_GROUPS };
 
 struct sparling_config {
 #define FIELDS_FILE "core/methods/sparling/fields.inc"

@@ -297,6 +297,13 @@ enum status sparling_result(struct method_run *run, const struct sink *out, stru
     if (status)
         return status;
     sink_number(out, "minimal_density", minimal_density);
+    if (run->domain.domain->division) {
+        sink_begin_object(out, "division");
+        status = run->domain.domain->division(run->domain.state, out, err);
+        sink_end_object(out);
+    }
+    if (status)
+        return status;
     motif_counts_result(run, out);
     evidence_result(run, out);
     extents_result(run, out);

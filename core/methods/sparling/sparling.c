@@ -39,6 +39,19 @@ static enum status sparling_resolve(void *config, const struct method_given *giv
     return domain->resolve ? domain->resolve(config, given, data, err) : STATUS_OK;
 }
 
+static enum status sparling_division(const void *config, const char *data, const struct sink *out, struct error *err)
+{
+    const struct domain *domain = domain_of(config);
+    struct domain_state *state = NULL;
+    if (domain->division == NULL)
+        return STATUS_OK;
+    enum status status = domain->open(config, data, &state, err);
+    if (!status)
+        status = domain->division(state, out, err);
+    domain->close(state);
+    return status;
+}
+
 const struct method sparling_method = {
     .kind = "sparling",
     .title = "SPARLING: learning latent motifs from end-to-end labels",
@@ -66,10 +79,12 @@ const struct method sparling_method = {
     .schema_count = SPARLING_SCHEMAS,
     .findings = sparling_findings,
     .finding_count = SPARLING_FINDINGS,
+    .fold_field = "fold",
     .dataset_fields = dataset_fields,
     .resolve = sparling_resolve,
     .check = sparling_check,
     .plan = sparling_plan,
+    .division = sparling_division,
     .estimate = sparling_estimate,
     .create = sparling_create,
     .step = sparling_step,

@@ -155,6 +155,10 @@ struct domain {
      * of training samples. NULL: samples are generated, and all tokens are equally frequent. */
     int64_t (*frequencies)(const struct domain_state *state, double *count, double *share);
 
+    /* Writes how the samples of the data set are divided, as members of an object that the caller has opened. NULL:
+     * samples are not divided. */
+    enum status (*division)(const struct domain_state *state, const struct sink *out, struct error *err);
+
     /* Mean and standard deviation of each number over the training samples: [numbers]. NULL: targets are not
      * numbers. */
     void (*spread)(const struct domain_state *state, double *mean, double *deviation);

@@ -9,6 +9,7 @@
 #include "core/formats/audio_wave.h"
 #include "core/data/uploads/collection.h"
 #include "core/data/dataset.h"
+#include "core/data/division/division.h"
 #include "core/methods/sparling/config.h"
 #include "core/methods/sparling/domains/dataset_fit.h"
 #include "core/methods/sparling/domains/dataset_labels.h"
@@ -16,8 +17,7 @@
 #include "core/methods/sparling/domains/dataset_spread.h"
 #include "core/methods/sparling/genomics/hooks.h"
 
-enum { STREAM_SPLIT = 0x73706C74, STREAM_DRAW = 0x64726177, STREAM_SHUFFLE = 0x73687566 };
-enum part { PART_TRAIN, PART_VALIDATE, PART_TESTED, PARTS_OF_SET };
+enum { STREAM_DRAW = 0x64726177, STREAM_SHUFFLE = 0x73687566 };
 static const double CHUNK = 1.5; /* argument `chunk` of audio_spectrum_create(); the same as in domain_audio.c */
 static const float UNIT_DB = 20, UNIT_ZERO_DB = -40, SHOWN_FROM = -0.5F,
                    SHOWN_TO = 3.5F; /* pictures of recordings show this range: from noise to loud speech */
@@ -35,8 +35,9 @@ struct domain_state {
     bool ordered;                    /* labels list names in the order of positions, so turn() reverses them */
     /* part: indices of the samples of each part; those of training are sorted by the length of the labels; count:
      * number of samples of each part */
-    int64_t *part[PARTS_OF_SET], count[PARTS_OF_SET];
-    int64_t *up_to; /* [longest + 1] number of training samples with labels up to each length */
+    int64_t *part[COLLECTION_PARTS], count[COLLECTION_PARTS];
+    struct division division; /* how the samples are divided; without `part` for a job that was not planned */
+    int64_t *up_to;           /* [longest + 1] number of training samples with labels up to each length */
     int64_t curriculum;
     double mean;
 };
@@ -84,6 +85,8 @@ static void domain_dataset_check(const struct sparling_config *config, const str
         method_fault(faults, "dataset_test",
                      "must leave a training part: with dataset_validation (%g), the sum %g must be below 1",
                      c->validation, c->test + c->validation);
+    if (c->fold > 0 && c->fold >= c->folds)
+        method_fault(faults, "fold", "must be below folds (%.0f); got %.0f", (double)c->folds, (double)c->fold);
     if (c->longest > DOMAIN_LABEL && !c->positions)
         method_fault(faults, "dataset_name", "has labels of up to %.0f tokens; SPARLING reads at most %d",
                      (double)c->longest, DOMAIN_LABEL);
@@ -130,29 +133,17 @@ static void read_facts(struct dataset_config *d, const struct collection *c)
 
 /* ---- split ------------------------------------------------------------------------------------------------- */
 
-static double uniform(int64_t seed, uint64_t of)
+static struct division_request requested(const struct sparling_config *config)
 {
-    struct philox from = philox_stream((uint64_t)seed, STREAM_SPLIT, of);
-    return (double)philox_u32(&from, 0) / 4294967296.0;
-}
-
-static uint64_t name_hash(const char *name)
-{
-    uint64_t hash = 0xCBF29CE484222325u;
-    for (; *name; name++)
-        hash = (hash ^ (unsigned char)*name) * 0x100000001B3u;
-    return hash;
-}
-
-static enum part part_of(const struct collection *c, const struct dataset_config *d, int64_t sample)
-{
-    const char *group = c->group ? c->groups.name[c->group[sample]] : "";
-    bool named = d->test_group[0] != '\0';
-    double u = uniform(d->split_seed, d->split == SPLIT_GROUPS ? name_hash(group) : (uint64_t)sample);
-    if (named && strcmp(group, d->test_group) == 0)
-        return PART_TESTED;
-    double test = named ? 0 : d->test;
-    return u < test ? PART_TESTED : u < test + d->validation ? PART_VALIDATE : PART_TRAIN;
+    const struct dataset_config *d = &config->dataset;
+    return (struct division_request){.split = d->split,
+                                     .test = d->test,
+                                     .validation = d->validation,
+                                     .test_group = d->test_group,
+                                     .seed = d->split_seed,
+                                     .folds = d->folds,
+                                     .fold = d->fold,
+                                     .hashed = !d->planned};
 }
 
 static int64_t least(int64_t a, int64_t b)
@@ -162,17 +153,12 @@ static int64_t least(int64_t a, int64_t b)
 
 /* Limits the numbers of validation and test samples to the sizes of these parts, so that no sample is measured
  * twice. */
-static void fit_samples(struct sparling_config *config, const struct collection *c)
+static void fit_samples(struct sparling_config *config, const int64_t count[COLLECTION_PARTS])
 {
-    int64_t count[PARTS_OF_SET] = {0};
-    for (int64_t i = 0; i < c->count; i++)
-        count[part_of(c, &config->dataset, i)]++;
-    if (count[PART_TESTED] == 0 || count[PART_VALIDATE] == 0)
-        return; /* open_dataset() reports the empty part */
-    config->validation_samples = least(config->validation_samples, count[PART_VALIDATE]);
-    config->test_samples = least(config->test_samples, count[PART_TESTED]);
-    config->motif_samples = least(config->motif_samples, count[PART_TESTED]);
-    config->stage_samples = least(config->stage_samples, count[PART_TESTED]);
+    config->validation_samples = least(config->validation_samples, count[PART_OF_VALIDATION]);
+    config->test_samples = least(config->test_samples, count[PART_OF_TEST]);
+    config->motif_samples = least(config->motif_samples, count[PART_OF_TEST]);
+    config->stage_samples = least(config->stage_samples, count[PART_OF_TEST]);
 }
 
 static enum status fits(const struct collection *c, const struct sparling_config *config, struct error *err)
@@ -222,6 +208,11 @@ static enum status domain_dataset_resolve(struct sparling_config *config, const 
     snprintf(d->hash, sizeof d->hash, "%s", hash);
     dataset_fit_mels(config, repeated ? NULL : given, sound ? c.rate : 0);
     read_facts(d, &c);
+    struct division division = {.part = NULL};
+    d->planned = true;
+    const struct division_request request = requested(config);
+    if (!status)
+        status = division_make(&c, &request, &division, err);
     if (!status && d->fit) {
         const struct dataset_facts facts = {.mean = d->numbers ? NAN : dataset_mean_label(&c, 0),
                                             .sound = sound,
@@ -232,8 +223,9 @@ static enum status domain_dataset_resolve(struct sparling_config *config, const 
                                             .set = c.target == TARGET_LABELS,
                                             .most = dataset_most_names(&c)};
         dataset_fit(config, repeated ? NULL : given, &facts);
-        fit_samples(config, &c);
+        fit_samples(config, division.count);
     }
+    division_close(&division);
     if (!status && (config->dataset.motif_start[0] != '\0' || config->dataset.motif_start_words ||
                     config->dataset.motif_start_frozen)) {
         const struct motif_start start = motif_start_of(config, data);
@@ -261,48 +253,43 @@ static void shuffle(int64_t *part, int64_t count, int64_t seed)
 static enum status sort_by_length(struct domain_state *s, struct error *err)
 {
     const struct collection *c = &s->c;
-    int64_t *sorted = malloc((size_t)s->count[PART_TRAIN] * sizeof *sorted), count = 0;
-    if (!sorted && s->count[PART_TRAIN] > 0)
+    int64_t *sorted = malloc((size_t)s->count[PART_OF_TRAINING] * sizeof *sorted), count = 0;
+    if (!sorted && s->count[PART_OF_TRAINING] > 0)
         return error_memory(err, "a split");
     for (int length = 0; length <= c->longest && !s->shape.positions; length++) {
-        for (int64_t i = 0; i < s->count[PART_TRAIN]; i++) {
-            int64_t sample = s->part[PART_TRAIN][i];
+        for (int64_t i = 0; i < s->count[PART_OF_TRAINING]; i++) {
+            int64_t sample = s->part[PART_OF_TRAINING][i];
             if (c->label_start[sample + 1] - c->label_start[sample] == length)
                 sorted[count++] = sample;
         }
         s->up_to[length] = count;
     }
-    if (count == s->count[PART_TRAIN] && count > 0)
-        memcpy(s->part[PART_TRAIN], sorted, (size_t)count * sizeof *sorted);
+    if (count == s->count[PART_OF_TRAINING] && count > 0)
+        memcpy(s->part[PART_OF_TRAINING], sorted, (size_t)count * sizeof *sorted);
     free(sorted);
     return STATUS_OK;
 }
 
-static enum status domain_dataset_split(struct domain_state *s, const struct dataset_config *d, struct error *err)
+static enum status domain_dataset_split(struct domain_state *s, const struct sparling_config *config, struct error *err)
 {
-    static const char *const names[] = {"training", "validation", "test"};
+    const struct dataset_config *d = &config->dataset;
     const struct collection *c = &s->c;
-    if ((d->split == SPLIT_GROUPS || d->test_group[0] != '\0') && !c->group)
-        return error_set(err, STATUS_INVALID, "/config/dataset_split",
-                         "needs groups, which this data set does not have");
+    const struct division_request request = requested(config);
+    enum status status = division_make(c, &request, &s->division, err);
+    if (status)
+        return status;
     s->up_to = calloc((size_t)c->longest + 2, sizeof *s->up_to);
-    for (int p = 0; p < PARTS_OF_SET; p++)
+    for (int p = 0; p < COLLECTION_PARTS; p++)
         s->part[p] = malloc((size_t)c->count * sizeof *s->part[p]);
     if (!s->up_to || !s->part[0] || !s->part[1] || !s->part[2])
         return error_memory(err, "a split");
     for (int64_t i = 0; i < c->count; i++) {
-        enum part p = part_of(c, d, i);
+        enum collection_part p = s->division.part[i];
         s->part[p][s->count[p]++] = i;
     }
-    for (int p = 0; p < PARTS_OF_SET; p++)
+    for (int p = 0; p < COLLECTION_PARTS; p++)
         shuffle(s->part[p], s->count[p], d->split_seed);
-    enum status status = sort_by_length(s, err);
-    if (status)
-        return status;
-    for (int p = 0; p < PARTS_OF_SET; p++)
-        if (s->count[p] == 0)
-            return error_set(err, STATUS_INVALID, "/config/dataset_test", "leaves no samples for %s", names[p]);
-    return STATUS_OK;
+    return sort_by_length(s, err);
 }
 
 /* ---- values ------------------------------------------------------------------------------------------------ */
@@ -396,8 +383,9 @@ static void close_dataset(struct domain_state *s)
         return;
     collection_close(&s->c);
     audio_spectrum_destroy(s->spectrum);
-    for (int p = 0; p < PARTS_OF_SET; p++)
+    for (int p = 0; p < COLLECTION_PARTS; p++)
         free(s->part[p]);
+    division_close(&s->division);
     free(s->up_to);
     free(s);
 }
@@ -456,7 +444,7 @@ static enum status open_dataset(const struct sparling_config *config, const char
         status = error_set(err, STATUS_INVALID, "/config/dataset_name",
                            "has recordings that are too short for a spectrogram");
     if (!status)
-        status = domain_dataset_split(s, d, err);
+        status = domain_dataset_split(s, config, err);
     if (status) {
         close_dataset(s);
         return status;
@@ -474,10 +462,11 @@ static int64_t domain_dataset_choose(const struct domain_state *s, const struct 
         return request->index % s->c.count;
     bool training = request->set != DOMAIN_EXAMPLE && request->seed != -1 && request->seed != -2;
     if (!training) {
-        enum part part = request->set != DOMAIN_EXAMPLE && request->seed == -1 ? PART_VALIDATE : PART_TESTED;
+        enum collection_part part =
+            request->set != DOMAIN_EXAMPLE && request->seed == -1 ? PART_OF_VALIDATION : PART_OF_TEST;
         return s->part[part][request->index % s->count[part]];
     }
-    int64_t among = s->count[PART_TRAIN];
+    int64_t among = s->count[PART_OF_TRAINING];
     if (request->set == DOMAIN_LESSON && request->seen < s->curriculum && !s->shape.positions) {
         int64_t shorter = s->up_to[1 + request->seen * s->c.longest / s->curriculum > s->c.longest
                                        ? s->c.longest
@@ -486,7 +475,7 @@ static int64_t domain_dataset_choose(const struct domain_state *s, const struct 
     }
     struct philox from = philox_stream((uint64_t)request->seed, STREAM_DRAW, (uint64_t)request->index);
     uint64_t bits = (uint64_t)philox_u32(&from, 0) << 32 | philox_u32(&from, 1);
-    return s->part[PART_TRAIN][bits % (uint64_t)among];
+    return s->part[PART_OF_TRAINING][bits % (uint64_t)among];
 }
 
 /* If `letters` is true, the four channels are the bases A, C, G and T (or U). */
@@ -545,7 +534,7 @@ static bool record(const struct domain_state *s, const struct domain_request *re
 {
     bool whole = request->set == DOMAIN_RECORD,
          drawn = request->set == DOMAIN_EXAMPLE || (request->seed != -1 && request->seed != -2);
-    enum part part = request->seed == -1 ? PART_VALIDATE : PART_TESTED;
+    enum collection_part part = request->seed == -1 ? PART_OF_VALIDATION : PART_OF_TEST;
     if (request->index >= (whole ? s->c.count : drawn ? INT64_MAX : s->count[part]))
         return false;
     int64_t chosen = domain_dataset_choose(s, request), length = collection_length(&s->c, chosen);
@@ -566,12 +555,12 @@ static int64_t frequencies(const struct domain_state *s, double *count, double *
 {
     const struct collection *c = &s->c;
     int tokens = s->shape.tokens;
-    int64_t samples = s->count[PART_TRAIN];
+    int64_t samples = s->count[PART_OF_TRAINING];
     for (int k = 0; k < tokens; k++)
         count[k] = share[k] = 0;
     for (int64_t i = 0; i < samples; i++) {
         const int32_t *label;
-        int length = collection_labels(c, s->part[PART_TRAIN][i], &label);
+        int length = collection_labels(c, s->part[PART_OF_TRAINING][i], &label);
         for (int j = 0; j < length; j++) {
             bool first = true;
             for (int before = 0; before < j && first; before++)
@@ -585,9 +574,14 @@ static int64_t frequencies(const struct domain_state *s, double *count, double *
     return samples;
 }
 
+static enum status write_division(const struct domain_state *s, const struct sink *out, struct error *err)
+{
+    return division_write(&s->c, &s->division, 256, out, err);
+}
+
 static void domain_dataset_spread(const struct domain_state *s, double *mean, double *deviation)
 {
-    dataset_spread(&s->c, s->part[PART_TRAIN], s->count[PART_TRAIN], mean, deviation);
+    dataset_spread(&s->c, s->part[PART_OF_TRAINING], s->count[PART_OF_TRAINING], mean, deviation);
 }
 
 static const char *name(const struct domain_state *s, int number)
@@ -684,6 +678,7 @@ const struct domain dataset_domain = {
     .sample = domain_dataset_sample,
     .mean_symbols = mean_symbols,
     .frequencies = frequencies,
+    .division = write_division,
     .spread = domain_dataset_spread,
     .symbol = name,
     .token = name,

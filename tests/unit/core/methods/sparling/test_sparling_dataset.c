@@ -64,8 +64,9 @@ static int setup(void **state)
         strcpy(to, "\n");
     }
     store("binding", "fasta", text, "77");
-    static char lengthy[2 * LENGTHY + 64];
-    sprintf(lengthy, ">a left\n%0*d\n>b right\n%0*d\n", LENGTHY, 0, LENGTHY, 0);
+    static char lengthy[6 * LENGTHY + 128];
+    for (int i = 0, used = 0; i < 6; i++)
+        used += sprintf(lengthy + used, ">%c %s\n%0*d\n", "abcdef"[i], i % 2 ? "left" : "right", LENGTHY, 0);
     for (char *base = lengthy; *base; base++)
         *base = *base == '0' ? 'A' : *base;
     store("lengthy", "fasta", lengthy, "88");
@@ -230,8 +231,8 @@ static void unsuitable_data_sets_are_refused(void **state)
     refuses(table, false, STATUS_INVALID, "/config/dataset_name", "is a table");
     refuses(bare, false, STATUS_INVALID, "/config/dataset_name", "has no labels");
     refuses(hash, true, STATUS_CONFLICT, "/config/dataset_hash", "other data");
-    refuses(groups, true, STATUS_INVALID, "/config/dataset_split", "needs groups");
-    refuses(all, true, STATUS_INVALID, "/config/dataset_test", "no samples for validation");
+    refuses(groups, false, STATUS_INVALID, "/config/dataset_split", "needs groups");
+    refuses(all, false, STATUS_INVALID, "/config/dataset_validation", "must be above 0");
     refuses(sizes, true, STATUS_INVALID, "/config/dataset_name", "other sizes");
 }
 

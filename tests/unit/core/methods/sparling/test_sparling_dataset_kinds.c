@@ -540,6 +540,30 @@ static void groups_stay_together(void **state)
         assert_int_equal(part[i] == 4, i / 5 == 3);
 }
 
+/* The parts of a job from before divisions were planned do not change. */
+static void jobs_that_were_not_planned_keep_their_parts(void **state)
+{
+    const struct config_setting stored[] = {{"dataset_planned", "false"},
+                                            {"dataset_split", "groups"},
+                                            {"dataset_test", "0.3"},
+                                            {"dataset_validation", "0.3"},
+                                            {NULL, NULL}};
+    struct sparling_config c = configured("plain", NULL);
+    struct open_domain d;
+    float planes[48];
+    char found[COUNT / 5 + 1] = {0};
+    assert_int_equal(sparling_method.resolve(&c, NULL, root, NULL), STATUS_OK);
+    assert_int_equal(config_apply(&sparling_config_table, &c, stored, NULL), STATUS_OK);
+    assert_int_equal(domain_open(&c, root, &d, NULL), STATUS_OK);
+    for (int s = 0; s < 3; s++)
+        for (int64_t i = 0; i < 20 * COUNT; i++) {
+            draw(&d, s == 0 ? 1 : -s, i, planes, NULL);
+            found[lrintf(planes[0] * COUNT) / 5] = "tvx"[s];
+        }
+    domain_close(&d);
+    assert_string_equal(found, "vxvxvxtxxxtv"); /* training, validation, test: computed before divisions were planned */
+}
+
 /* ---- refused and damaged data ------------------------------------------------------------------------------- */
 
 static void refused(const char *name, const struct config_setting *more, const struct config_setting *after,
@@ -565,8 +589,8 @@ static void unsuitable_data_sets_are_refused(void **state)
     refused("one-class", NULL, NULL, STATUS_INVALID, "has a vocabulary of 1 names; it must have 2 to 4096");
     refused("clicks", NULL, NULL, STATUS_INVALID, "recordings that are too short");
     refused("plain", SETTINGS({"dataset_test_group", "nobody"}, {"dataset_validation", "0.3"}), NULL, STATUS_INVALID,
-            "no samples for test");
-    refused("plain", SETTINGS({"dataset_test", "0"}), NULL, STATUS_INVALID, "no samples for test");
+            "names no group 'nobody'");
+    refused("plain", SETTINGS({"dataset_test", "0"}), NULL, STATUS_INVALID, "must be above 0");
     static const struct config_setting other[][2] = {{{"dataset_rows", "5"}},         {{"dataset_channels", "1"}},
                                                      {{"dataset_tokens", "4"}},       {{"dataset_boxes", "0"}},
                                                      {{"dataset_positions", "true"}}, {{"dataset_longest", "0"}},
@@ -644,6 +668,7 @@ int main(void)
                                        cmocka_unit_test(recordings_become_spectrograms),
                                        cmocka_unit_test(spectrograms_follow_the_rate_of_the_recordings),
                                        cmocka_unit_test(groups_stay_together),
+                                       cmocka_unit_test(jobs_that_were_not_planned_keep_their_parts),
                                        cmocka_unit_test(unsuitable_data_sets_are_refused),
                                        cmocka_unit_test(check_names_faulty_fields),
                                        cmocka_unit_test(truncated_file_is_corrupt),

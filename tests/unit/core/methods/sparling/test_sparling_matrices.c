@@ -24,6 +24,7 @@ static char root[] = "/tmp/motifd-matrices-XXXXXX";
 static const struct config_setting settings[] = {{"domain", "dataset"},
                                                  {"dataset_name", "words"},
                                                  {"dataset_test", "0.1"},
+                                                 {"dataset_split_seed", "1"},
                                                  {"dataset_validation", "0.2"},
                                                  {"dataset_fit", "true"},
                                                  {"channels", "16"},
