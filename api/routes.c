@@ -15,6 +15,7 @@
 #include "api/tokens.h"
 #include "api/trainers/trainers.h"
 #include "api/transfer/transfer.h"
+#include "core/data/division/division.h"
 #include "core/data/uploads/collection.h"
 #include "storage/storage.h"
 
@@ -148,6 +149,19 @@ static const struct config_field dataset_query[] = {
     PARAMETER_INTEGER(
         "offset", 0, INTEGER_MAX,
         "number of bytes that arrived in earlier requests (GET /v1/uploads/{sha256}); the body continues after them"),
+    PARAMETERS_END,
+};
+
+static const struct config_field division_query[] = {
+    PARAMETER_CHOICE(
+        "dataset_split", division_splits,
+        "what is divided: auto (the parts of the file, else groups, else samples), part, groups or samples"),
+    PARAMETER_TEXT("dataset_test", 20, "requested share of the test part (0.15)"),
+    PARAMETER_TEXT("dataset_validation", 20, "requested share of the validation part (0.1)"),
+    PARAMETER_TEXT("dataset_test_group", 4000, "names of the groups of the test part, with commas between them"),
+    PARAMETER_INTEGER("dataset_split_seed", 0, INTEGER_MAX, "seed of the division (0)"),
+    PARAMETER_INTEGER("folds", 0, 100, "number of equal test parts, of which `fold` is the test part (0: one share)"),
+    PARAMETER_INTEGER("fold", 0, 99, "which of the test parts (0)"),
     PARAMETERS_END,
 };
 
@@ -323,6 +337,12 @@ static const struct api_answer dataset_answers[] = {
     {200, JSON, "Dataset", "The data set's document."}, PROBLEM(404, "There is no such data set."), END};
 static const struct api_answer preview_answers[] = {
     {200, "image/png", NULL, "A picture of the first samples."}, PROBLEM(404, "There is no such data set."), END};
+static const struct api_answer division_answers[] = {
+    {200, JSON, "Division", "The samples, groups and names of each part."},
+    PROBLEM(400, "A query parameter is wrong."),
+    PROBLEM(404, "There is no such data set."),
+    PROBLEM(422, "The samples cannot be divided so; the detail has the counts."),
+    END};
 static const struct api_answer put_answers[] = {
     {201, JSON, "Dataset", "The data set is on disk. Location is its address."},
     {200, JSON, "Dataset", "The same data set existed already."},
@@ -542,6 +562,8 @@ const struct api_route api_routes[] = {
         "Shapes, vocabulary and statistics of a data set"),
     GET("/v1/datasets/{name}/preview", "previewDataset", API_SCOPE_READ, NULL, preview_answers, datasets_preview,
         "A picture of a data set's first samples"),
+    GET("/v1/datasets/{name}/division", "divideDataset", API_SCOPE_READ, division_query, division_answers,
+        datasets_division, "How a job divides the samples into training, validation and test"),
     {"DELETE", "/v1/datasets/{name}", "deleteDataset", "Delete a data set that no unfinished job uses", API_SCOPE_ADMIN,
      0, false, NULL, NULL, NULL, drop_answers, datasets_delete, NULL},
     GET("/v1/uploads/{sha256}", "showUpload", API_SCOPE_READ, NULL, upload_answers, uploads_show,

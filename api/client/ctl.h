@@ -149,6 +149,8 @@ void view_confusion(struct buf *out, const cJSON *confusion, bool colour);
 /* Appends why a job failed. */
 void view_job_error(struct buf *out, const cJSON *job, bool colour);
 /* Appends the members of an object as a table of names and values. Leaves out members that are objects or lists. */
+/* Appends how samples are divided: a line, a table of the parts, and its warnings. NULL or null: nothing. */
+void view_division(struct buf *out, const cJSON *division, bool colour);
 void view_object(struct buf *out, const cJSON *object, bool colour);
 /* Writes a number, a string or another single value as text: numbers are shortened, strings are unchanged. */
 void view_scalar(const cJSON *value, char *out, size_t bytes);

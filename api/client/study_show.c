@@ -37,7 +37,8 @@ static int shown_columns(const cJSON *table, const char *wanted, const char *col
     return count;
 }
 
-static void show_row(struct table *table, const cJSON *row, const char *const *columns, int count)
+/* folds: show means with their intervals instead of medians with the smallest and the largest value. */
+static void show_row(struct table *table, const cJSON *row, const char *const *columns, int count, bool folds)
 {
     const cJSON *field = NULL;
     char text[64], range[200];
@@ -50,9 +51,9 @@ static void show_row(struct table *table, const cJSON *row, const char *const *c
     for (int i = 0; i < count; i++) {
         const cJSON *result = json_member(json_member(row, "results"), columns[i]);
         char low[48], high[48];
-        term_number(text, sizeof(text), json_number(result, "median"));
-        term_number(low, sizeof(low), json_number(result, "min"));
-        term_number(high, sizeof(high), json_number(result, "max"));
+        term_number(text, sizeof(text), json_number(result, folds ? "mean" : "median"));
+        term_number(low, sizeof(low), json_number(result, folds ? "low" : "min"));
+        term_number(high, sizeof(high), json_number(result, folds ? "high" : "max"));
         snprintf(range, sizeof(range), json_number(result, "count") > 1 ? "%s (%s to %s)" : "%s", text, low, high);
         table_add(table, range);
     }
@@ -65,6 +66,8 @@ static void show_table(struct ctl *ctl, const cJSON *study, const char *wanted)
     struct table table;
     struct buf head;
     int count = shown_columns(document, wanted, columns);
+    /* The table has no column for the folds of the grid. */
+    bool folds = cJSON_GetArraySize(json_member(document, "fields")) < cJSON_GetArraySize(json_member(study, "grid"));
     buf_init(&head, 1 << 16);
     cJSON_ArrayForEach (item, json_member(document, "fields"))
         if (cJSON_IsString(item))
@@ -74,9 +77,11 @@ static void show_table(struct ctl *ctl, const cJSON *study, const char *wanted)
         buf_format(&head, "|>%s", columns[i]);
     table_init(&table, head.failed ? "" : head.data);
     cJSON_ArrayForEach (item, json_member(document, "rows"))
-        show_row(&table, item, columns, count);
+        show_row(&table, item, columns, count, folds);
     term_table(&ctl->out, &table);
     buf_close(&head);
+    if (folds)
+        fprintf(ctl->out.stream, "means over the folds, with 95 %% intervals\n");
     int all = cJSON_GetArraySize(json_member(document, "results"));
     if (!wanted && all > count)
         fprintf(ctl->out.stream, "%d more results; --result NAME,NAME selects, --csv prints all\n", all - count);

@@ -115,6 +115,20 @@ static bool decides(const cJSON *config, const char *field)
     return false;
 }
 
+bool submission_has_folds(const cJSON *body, const cJSON *kind)
+{
+    const cJSON *config = cJSON_GetObjectItemCaseSensitive(body, "config"), *member = NULL,
+                *folds = cJSON_GetObjectItemCaseSensitive(config, "folds");
+    const char *field = cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(kind, "fold_field"));
+    cJSON_ArrayForEach (member, config)
+        if (folds == NULL && cJSON_IsObject(member))
+            folds = cJSON_GetObjectItemCaseSensitive(member, "folds");
+    /* a value of --set is JSON text */
+    bool several =
+        cJSON_IsNumber(folds) ? folds->valuedouble > 1 : cJSON_IsRaw(folds) && strtod(folds->valuestring, NULL) > 1;
+    return several && (kind == NULL || (field != NULL && !decides(config, field)));
+}
+
 bool submission_is_study(const cJSON *body, const cJSON *preset)
 {
     const cJSON *config = cJSON_GetObjectItemCaseSensitive(body, "config"), *axis = NULL;

@@ -14,6 +14,9 @@ enum status submission_file(cJSON *body, const char *text, struct error *err);
 enum status submission_set(cJSON *body, const char *assignment, struct error *err);
 /* Adds "field=v1,v2,..." to "grid": a list of values, each read as in submission_set(). */
 enum status submission_grid(cJSON *body, const char *assignment, struct error *err);
+/* Whether "config" has several folds and does not choose among them. kind: a member of the server's list of kinds;
+ * NULL: whether it has several folds at all. */
+bool submission_has_folds(const cJSON *body, const cJSON *kind);
 /* Whether a preset, a member of "presets" in the server's list of kinds, is a study for this body: its grid has a
  * field, or it has several seeds, that "config" does not decide. */
 bool submission_is_study(const cJSON *body, const cJSON *preset);

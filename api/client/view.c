@@ -51,6 +51,52 @@ void view_scalar(const cJSON *value, char *out, size_t bytes)
         snprintf(out, bytes, "-");
 }
 
+void view_division(struct buf *out, const cJSON *division, bool colour)
+{
+    const cJSON *part = NULL, *name = NULL, *warning = NULL, *parts = json_member(division, "parts");
+    bool groups = json_member(cJSON_GetArrayItem(parts, 0), "groups") != NULL;
+    struct table table;
+    char text[64];
+    if (json_string(division, "refused"))
+        buf_format(out, "\nnot divided: %s\n", json_shown(division, "refused"));
+    if (parts == NULL)
+        return;
+    buf_format(out, "\ndivided %s\n", json_shown(division, "text"));
+    table_init(&table, groups ? "PART|>SAMPLES|>SHARE|>REQUESTED|>NAMES|>GROUPS|NAMES OF GROUPS"
+                              : "PART|>SAMPLES|>SHARE|>REQUESTED|>NAMES");
+    cJSON_ArrayForEach (part, parts) {
+        double requested = json_number(part, "requested");
+        int names = 0;
+        cJSON_ArrayForEach (name, json_member(part, "names"))
+            names += json_number(name, "samples") > 0;
+        table_add(&table, part->string);
+        table_add(&table, json_fixed(part, "samples", 0).text);
+        snprintf(text, sizeof(text), "%.1f %%", 100 * json_number(part, "share"));
+        table_add(&table, text);
+        snprintf(text, sizeof(text), requested >= 0 ? "%.1f %%" : "stated", 100 * requested);
+        table_add(&table, text);
+        snprintf(text, sizeof(text), "%d of %d", names, cJSON_GetArraySize(json_member(part, "names")));
+        table_add(&table, text);
+        if (!groups)
+            continue;
+        table_add(&table, json_fixed(part, "group_count", 0).text);
+        text[0] = '\0';
+        cJSON_ArrayForEach (name, json_member(part, "groups")) {
+            size_t used = strlen(text);
+            if (used > 36) {
+                snprintf(text + used, sizeof(text) - used, ", ...");
+                break;
+            }
+            snprintf(text + used, sizeof(text) - used, "%s%.20s", used > 0 ? ", " : "", json_shown(name, "name"));
+        }
+        table_add(&table, text);
+    }
+    table_write(&table, colour, out);
+    table_close(&table);
+    cJSON_ArrayForEach (warning, json_member(division, "warnings"))
+        buf_format(out, "warning: %s\n", json_shown(warning, "text"));
+}
+
 static bool ends_with(const char *text, const char *end)
 {
     size_t length = strlen(text), tail = strlen(end);

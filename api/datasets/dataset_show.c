@@ -1,15 +1,20 @@
 /* Lists and shows uploaded data sets.
  *
  * The daemon stores a document with each data set. The answer about a single data set contains this document and the
- * kinds of jobs that accept the data set. A kind accepts it if a job with the kind's preset "dataset" and the name of
- * the data set is valid. The daemon validates such a job for each request, because the result depends on the methods of
- * this build. */
+ * kinds of jobs that accept the data set, and how jobs divide its samples. A kind accepts it if a job with the kind's
+ * preset "dataset" and the name of the data set is valid. The daemon validates such a job for each request, because the
+ * result depends on the methods of this build. */
 #include "api/datasets/dataset_show.h"
 
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "api/datasets/datasets.h"
 #include "api/jobs/job_spec.h"
+#include "core/data/dataset.h"
+#include "core/data/division/division.h"
 #include "core/data/uploads/collection.h"
 #include "protocol/config_json.h"
 #include "protocol/faults.h"
@@ -180,7 +185,89 @@ static enum status write_kinds(const struct exchange *x, const char *name, const
     return status;
 }
 
-/* Appends the stored document and adds the member "kinds" to it. */
+/* ---- division --------------------------------------------------------------------------------------------------- */
+
+enum { NAMES_SHOWN = 256, NAMES_ALL = 1 << 20 };
+
+/* Writes the division as an object. If the samples cannot be divided, the object has only the member `refused`. */
+static enum status write_division(const struct exchange *x, const char *name, const struct division_request *request,
+                                  int most, const struct sink *to, struct error *err)
+{
+    char folder[DATASET_PATH], path[DATASET_PATH + 16];
+    struct collection c = {0};
+    struct division d = {.part = NULL};
+    struct error refused;
+    error_clear(&refused);
+    enum status status = dataset_folder(x->api->options.data, name, folder, err);
+    if (status == STATUS_OK) {
+        (void)snprintf(path, sizeof path, "%s/" COLLECTION_FILE, folder);
+        status = collection_open(path, &c, err);
+    }
+    if (status != STATUS_OK)
+        return status;
+    sink_begin_object(to, NULL);
+    status = c.kind == COLLECTION_MOTIFS
+                 ? error_set(&refused, STATUS_INVALID, "/config/dataset_name", "contains motifs, which are not divided")
+                 : division_make(&c, request, &d, &refused);
+    if (status == STATUS_OK)
+        status = division_write(&c, &d, most, to, err);
+    else if (status == STATUS_INVALID && most == NAMES_SHOWN)
+        sink_text(to, "refused", refused.message);
+    else
+        *err = refused;
+    if (status == STATUS_INVALID && most == NAMES_SHOWN)
+        status = STATUS_OK;
+    sink_end_object(to);
+    division_close(&d);
+    collection_close(&c);
+    return status;
+}
+
+static double share_of(const struct exchange *x, const char *name, double otherwise)
+{
+    const char *text = exchange_query(x, name);
+    char *end;
+    double value = text != NULL ? strtod(text, &end) : otherwise;
+    return text == NULL || (*end == '\0' && end != text && value >= 0 && value <= 0.9) ? value : NAN;
+}
+
+void datasets_division(struct exchange *x)
+{
+    const char *name = exchange_param(x, "name"), *split = exchange_query(x, "dataset_split"),
+               *group = exchange_query(x, "dataset_test_group");
+    struct division_request request = DIVISION_USUAL;
+    struct error err;
+    error_clear(&err);
+    for (int i = 0; split != NULL && division_splits[i] != NULL; i++)
+        request.split = strcmp(split, division_splits[i]) == 0 ? (enum division_split)i : request.split;
+    request.test = share_of(x, "dataset_test", request.test);
+    request.validation = share_of(x, "dataset_validation", request.validation);
+    request.test_group = group != NULL ? group : "";
+    request.seed = exchange_query_integer(x, "dataset_split_seed", 0);
+    request.folds = exchange_query_integer(x, "folds", 0);
+    request.fold = exchange_query_integer(x, "fold", 0);
+    if (!(request.test + request.validation < 1)) {
+        respond_problem(x, PROBLEM_BAD_REQUEST,
+                        "dataset_test and dataset_validation must be numbers from 0 to 0.9 whose sum is below 1.");
+        return;
+    }
+    if (write_division(x, name, &request, NAMES_ALL, x->out, &err) == STATUS_OK) {
+        respond_json(x, 200);
+    } else if (err.code == STATUS_INVALID) {
+        struct api_faults *faults = arena_zalloc(&x->arena, 1, sizeof *faults);
+        const char *field = strrchr(err.pointer, '/');
+        if (faults == NULL) {
+            respond_problem(x, PROBLEM_UNAVAILABLE, "There is not enough memory at the moment.");
+            return;
+        }
+        api_faults_add(faults, field != NULL ? field + 1 : "", "%s", err.message);
+        respond_faults(x, PROBLEM_INVALID, "parameter", faults);
+    } else {
+        respond_unread(x, name, &err);
+    }
+}
+
+/* Appends the stored document and adds the members "division" and "kinds" to it. */
 static enum status append_document(struct exchange *x, const char *name, const char *text, struct error *err)
 {
     struct json_sink json;
@@ -189,9 +276,16 @@ static enum status append_document(struct exchange *x, const char *name, const c
     if (end == NULL)
         return error_set(err, STATUS_CORRUPT, NULL, "the document of a data set is damaged");
     buf_append(body, text, (size_t)(end - text));
+    buf_text(body, ",\"division\":");
+    json_sink_init(&json, body);
+    enum status status = write_division(x, name, &DIVISION_USUAL, NAMES_SHOWN, &json.sink, err);
+    if (status == STATUS_OK && !json_sink_done(&json))
+        status = error_memory(err, "a document");
+    if (status != STATUS_OK)
+        return status;
     buf_text(body, ",\"kinds\":");
     json_sink_init(&json, body);
-    enum status status = write_kinds(x, name, &json.sink, err);
+    status = write_kinds(x, name, &json.sink, err);
     buf_text(body, "}");
     return status != STATUS_OK ? status : json_sink_done(&json) ? STATUS_OK : error_memory(err, "a document");
 }

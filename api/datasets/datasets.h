@@ -8,6 +8,7 @@ void datasets_put(struct exchange *x);
 void datasets_list(struct exchange *x);
 void datasets_show(struct exchange *x);
 void datasets_preview(struct exchange *x);
+void datasets_division(struct exchange *x);
 void datasets_delete(struct exchange *x);
 void uploads_show(struct exchange *x);
 

@@ -289,6 +289,7 @@ static enum status write_kind(const struct sink *out, const struct method *metho
     sink_text(out, "title", method->title);
     sink_text(out, "summary", method->summary);
     sink_text(out, "paper", method->paper);
+    sink_text(out, "fold_field", method->fold_field);
     write_fields(out, "fields", false, method, defaults);
     write_fields(out, "facts", true, method, defaults);
     free(defaults);

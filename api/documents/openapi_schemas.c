@@ -43,8 +43,11 @@ const struct openapi_schema openapi_schemas[] = {
      "name text, sha256 text, bytes integer, format text, options object, *stated object, created_at time, kind text, "
      "target text, samples integer, shape object, values object, *rate integer, *columns [object], *lengths object, "
      "*label_lengths object, longest integer, vocabulary [object], *groups [object], boxes integer, "
-     "*warnings [Warning], *first [object], *kinds [DatasetKind]",
+     "*warnings [Warning], *first [object], *division Division, *kinds [DatasetKind]",
      NULL, false},
+    {"Division",
+     "*by text, *text text, *folds integer, *fold integer, *parts object, *warnings [Warning], *refused text", NULL,
+     false},
     {"DatasetKind", "kind text, preset text, accepts flag, reason text?", NULL, false},
     {"Warning", "code text, text text", NULL, false},
     {"DatasetList",
@@ -143,7 +146,10 @@ const struct openapi_schema openapi_schemas[] = {
      NULL, false},
     {"StudyTable", "fields [text], results [text], rows [StudyRow]", NULL, false},
     {"StudyRow", "fields {Value}, jobs integer, done integer, results {StudyResult}", NULL, false},
-    {"StudyResult", "count integer, median number?, min number?, max number?", NULL, false},
+    {"StudyResult",
+     "count integer, median number?, min number?, max number?, mean number?, low number?, "
+     "high number?",
+     NULL, false},
     {"StudyList", "studies [StudyItem], next_cursor text?", NULL, false},
     {"StudyEstimate",
      "dry_run flag, kind text, preset text?, name text?, grid {[Value]}, seeds integer, count integer, "
@@ -265,7 +271,8 @@ const struct openapi_schema openapi_schemas[] = {
     {"Panel", "view text, title text, query text?", NULL, false},
     {"KindFinding", "code text, severity text, verdict text, meaning text, try text", NULL, false},
     {"Kind",
-     "kind text, title text, summary text, paper text, fields [Field], facts [Field], presets [Preset], metrics "
+     "kind text, title text, summary text, paper text, fold_field text?, fields [Field], facts [Field], presets "
+     "[Preset], metrics "
      "[Metric], queries [KindQuery], computations [KindComputation], comparable flag, charts [Chart], panels [Panel], "
      "findings [KindFinding]",
      NULL, false},

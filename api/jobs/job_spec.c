@@ -306,6 +306,24 @@ static void refuse_study(const struct reading *r, const struct method_preset *pr
             "is a study: POST /v1/studies submits all its jobs; a single job needs these fields in config: %s", open);
 }
 
+/* Refuses several folds without a choice among them, because they are several trainings. */
+static void refuse_folds(const struct reading *r)
+{
+    const struct config_table *table = &r->spec->method->config;
+    const struct config_field *folds = config_find(table, METHOD_FOLDS_FIELD),
+                              *fold =
+                                  r->spec->method->fold_field ? config_find(table, r->spec->method->fold_field) : NULL;
+    const cJSON *given = folds != NULL && fold != NULL ? config_member(folds, r->config) : NULL;
+    char pointer[128];
+    if (!cJSON_IsNumber(given) || given->valuedouble < 2 || config_member(fold, r->config) != NULL)
+        return;
+    config_pointer(table, r->config, "/config", METHOD_FOLDS_FIELD, pointer);
+    api_faults_add(r->faults, pointer,
+                   "trains once for each fold, which is a study: POST /v1/studies submits all its jobs; a single job "
+                   "needs %s in config",
+                   fold->name);
+}
+
 /* Reads the configuration of the body; defaults and the preset supply the fields that the body does not set. */
 static enum status read_fields(struct reading *r, const struct method_preset *preset, struct error *err)
 {
@@ -411,6 +429,8 @@ enum status job_spec_read(const struct api_job_rules *rules, const cJSON *root, 
         const struct method_preset *preset = spec->preset[0] != '\0' ? method_preset(spec->method, spec->preset) : NULL;
         if (preset != NULL && !rules->of_study)
             refuse_study(&r, preset);
+        if (!rules->of_study)
+            refuse_folds(&r);
         enum status status = read_fields(&r, preset, err);
         if (status == STATUS_OK)
             status = job_spec_resolve(&r, err);

@@ -55,6 +55,10 @@ static void dry_run(struct exchange *x, const struct submission *s)
     }
     sink_null(out, "phase");
     method_plan(spec->method, spec->config, out);
+    if (method_division(spec->method, spec->config, x->api->options.data, out, &err) != STATUS_OK) {
+        respond_error(x, &err);
+        return;
+    }
     sink_integer(out, "parameters", estimate->parameters);
     sink_integer(out, "samples", estimate->samples);
     sink_number(out, "flops_per_sample", estimate->flops_per_sample);

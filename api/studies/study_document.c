@@ -8,6 +8,8 @@
 #include <string.h>
 
 #include "api/jobs/job_document.h"
+#include "core/methods/method.h"
+#include "core/metrics/interval.h"
 #include "protocol/json.h"
 #include "protocol/json_sink.h"
 
@@ -16,8 +18,9 @@ struct study_entry {
     const double *values; /* [STUDY_RESULTS_MAX] NaN: the job does not have this result */
 };
 
-/* Begins a table for the stored grid of a study, a JSON object. */
-static enum status study_table_begin(struct study_table *table, const char *grid, struct arena *arena,
+/* Begins a table for the stored grid of a study, a JSON object. fold: the field whose values the table summarises;
+ * NULL: none. */
+static enum status study_table_begin(struct study_table *table, const char *grid, const char *fold, struct arena *arena,
                                      struct error *err)
 {
     cJSON *root;
@@ -31,6 +34,8 @@ static enum status study_table_begin(struct study_table *table, const char *grid
     table->entries = arena_zalloc(arena, STORAGE_STUDY_JOBS, sizeof *table->entries);
     bool made = table->fields != NULL && table->rows != NULL && table->entries != NULL;
     JSON_EACH (axis, root) {
+        if (fold != NULL && strcmp(fold, axis->string) == 0)
+            continue;
         const char *name = made ? arena_strdup(arena, axis->string) : NULL;
         made = name != NULL;
         if (made)
@@ -169,7 +174,7 @@ struct study_summary study_table_summary(const struct study_table *table, size_t
 {
     _Static_assert(STORAGE_STUDY_JOBS <= 1000, "the values of a row fit on the stack");
     double values[STORAGE_STUDY_JOBS];
-    struct study_summary s = {0, NAN, NAN, NAN};
+    struct study_summary s = {0, NAN, NAN, NAN, NAN, NAN, NAN};
     for (size_t i = 0; i < table->entry_count; i++)
         if (table->entries[i].row == row && isfinite(table->entries[i].values[result]))
             values[s.count++] = table->entries[i].values[result];
@@ -179,6 +184,9 @@ struct study_summary study_table_summary(const struct study_table *table, size_t
     s.min = values[0];
     s.max = values[s.count - 1];
     s.median = (values[(s.count - 1) / 2] + values[s.count / 2]) / 2;
+    struct interval interval = interval_mean(values, (int)s.count, &s.mean);
+    s.low = interval.low;
+    s.high = interval.high;
     return s;
 }
 
@@ -223,6 +231,9 @@ static void write_row(const struct study_table *table, size_t row, const struct 
         sink_number(out, "median", s.median);
         sink_number(out, "min", s.min);
         sink_number(out, "max", s.max);
+        sink_number(out, "mean", s.mean);
+        sink_number(out, "low", s.low);
+        sink_number(out, "high", s.high);
         sink_end_object(out);
     }
     sink_end_object(out);
@@ -405,7 +416,9 @@ bool study_table_read(struct exchange *x, const struct storage_study *study, str
     size_t count = PAGE;
     error_clear(&err);
     arena_init(&page, 1 << 16, (size_t)512 << 20);
-    enum status status = study_table_begin(table, study->grid, &x->arena, &err);
+    const struct method *method = api_method(x->api, study->kind);
+    enum status status =
+        study_table_begin(table, study->grid, method != NULL ? method->fold_field : NULL, &x->arena, &err);
     while (status == STATUS_OK && count == PAGE)
         status = add_page(x, study, after, table, &page, &count, each, &err);
     arena_close(&page);

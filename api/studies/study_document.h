@@ -14,7 +14,8 @@
 #include "storage/storage.h"
 
 /* The table of a study: one row for each combination of the grid's values, with the median, the smallest and the
- * largest value of each result over the seeds. Results are the numbers at the top of a job's result.
+ * largest value of each result over the seeds and the folds, and its mean with a 95 % interval. Results are the numbers
+ * at the top of a job's result.
  *
  * A table belongs to one thread; its memory is in an arena. */
 
@@ -44,6 +45,7 @@ struct study_table {
 struct study_summary {
     size_t count; /* number of jobs with a value; 0: the others are NaN */
     double median, min, max;
+    double mean, low, high; /* low, high: interval_mean() */
 };
 
 /* Summarises a result in a row; both are indices. */

@@ -125,6 +125,29 @@ static bool read_axis(struct reading *r, const cJSON *axis)
                                                         : (cJSON_Delete(copy), false);
 }
 
+/* Makes an axis of all folds if the configuration has several and the client does not choose among them. */
+static enum status add_folds(struct reading *r, struct error *err)
+{
+    const struct config_table *table = &r->method->config;
+    const struct config_field *folds = config_find(table, METHOD_FOLDS_FIELD),
+                              *fold = r->method->fold_field ? config_find(table, r->method->fold_field) : NULL;
+    const cJSON *given = folds != NULL && fold != NULL ? config_member(folds, r->config) : NULL;
+    if (!cJSON_IsNumber(given) || !(given->valuedouble >= 2 && given->valuedouble <= folds->max) ||
+        config_member(fold, r->config) != NULL || cJSON_GetObjectItemCaseSensitive(r->spec->grid, fold->name) != NULL)
+        return STATUS_OK;
+    cJSON *values = cJSON_CreateArray();
+    if (values == NULL || !json_attach(r->spec->grid, fold->name, values))
+        return error_memory(err, "a study");
+    for (int i = 0; i < (int)given->valuedouble; i++) {
+        cJSON *item = cJSON_CreateNumber(i);
+        if (item == NULL || !cJSON_AddItemToArray(values, item)) {
+            cJSON_Delete(item);
+            return error_memory(err, "a study");
+        }
+    }
+    return STATUS_OK;
+}
+
 static enum status read_grid(struct reading *r, const cJSON *grid, struct error *err)
 {
     enum status status = copy_preset_axes(r, err);
@@ -230,6 +253,8 @@ static enum status read_members(struct reading *r, const cJSON *body, struct err
     enum status status = config_start(r->method, r->preset, &r->scratch, err);
     if (status == STATUS_OK)
         status = read_grid(r, cJSON_GetObjectItemCaseSensitive(body, "grid"), err);
+    if (status == STATUS_OK)
+        status = add_folds(r, err);
     if (status == STATUS_OK)
         status = read_seeds(r, cJSON_GetObjectItemCaseSensitive(body, "seeds"), err);
     if (status == STATUS_OK)

@@ -374,7 +374,7 @@ class Run:
         self.trainer(self.daemon.ask("POST", "/v1/jobs", long)[2]["id"])
         example("PUT", "/v1/datasets/{name}", raw=CSV.encode(), headers={"Content-Type": "text/csv"}, names={"name": "table"})
         example("GET", "/v1/datasets")
-        for tail in ("", "/preview"):
+        for tail in ("", "/division", "/preview"):
             example("GET", "/v1/datasets/{name}" + tail, names={"name": "table"})
         example("DELETE", "/v1/datasets/{name}", names={"name": "table"})
         example("GET", "/v1/uploads/{sha256}", names={"sha256": self.broken_upload((CSV + TABLE * 200).encode())})

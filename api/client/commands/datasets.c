@@ -118,6 +118,9 @@ static void print_dataset(struct ctl *ctl, const cJSON *set)
             : strcmp(json_shown(set, "kind"), "motifs") == 0 ? "motifs"
                                                              : "names");
     fprintf(ctl->out.stream, "sha256 %s\n", json_shown(set, "sha256"));
+    const cJSON *division = json_member(set, "division");
+    if (json_string(division, "text"))
+        fprintf(ctl->out.stream, "divided into training, validation and test %s\n", json_shown(division, "text"));
     const cJSON *warning;
     cJSON_ArrayForEach (warning, json_member(set, "warnings"))
         fprintf(ctl->out.stream, "warning: %s\n", json_shown(warning, "text"));
@@ -261,6 +264,7 @@ static void view_dataset(struct ctl *ctl, const cJSON *set)
     write_names(&out, "numbers that are targets", json_member(set, "numbers"), ctl->out.columns);
     write_names(&out, "columns", json_member(set, "columns"), ctl->out.columns);
     write_names(&out, "groups, with their counts", json_member(set, "groups"), ctl->out.columns);
+    view_division(&out, json_member(set, "division"), ctl->out.colour);
     bool listed = write_first(&out, set, &ctl->out);
     write_kinds(&out, json_shown(set, "name"), json_member(set, "kinds"));
     term_flush(&ctl->out, &out);

@@ -82,17 +82,23 @@ static int kind_of_dataset(struct ctl *ctl, const char *dataset, const char *pre
     return code;
 }
 
+/* Returns the entry of a kind in the server's list of kinds; NULL: there is none. */
+static const cJSON *entry_of(const cJSON *kinds, const char *kind)
+{
+    const cJSON *entry = NULL;
+    cJSON_ArrayForEach (entry, kinds)
+        if (kind && json_string(entry, "kind") && strcmp(json_string(entry, "kind"), kind) == 0)
+            return entry;
+    return NULL;
+}
+
 /* Returns the entry of a preset in the server's list of kinds; NULL: there is none. */
 static const cJSON *preset_of(const cJSON *kinds, const char *kind, const char *preset)
 {
-    const cJSON *entry = NULL, *item = NULL;
-    cJSON_ArrayForEach (entry, kinds) {
-        const char *of = json_string(entry, "kind");
-        cJSON_ArrayForEach (item, json_member(entry, "presets"))
-            if (of && strcmp(of, kind) == 0 && json_string(item, "name") &&
-                strcmp(json_string(item, "name"), preset) == 0)
-                return item;
-    }
+    const cJSON *item = NULL;
+    cJSON_ArrayForEach (item, json_member(entry_of(kinds, kind), "presets"))
+        if (json_string(item, "name") && strcmp(json_string(item, "name"), preset) == 0)
+            return item;
     return NULL;
 }
 
@@ -137,7 +143,7 @@ static int read_preset(struct ctl *ctl, cJSON *body, bool *study)
     *study = json_member(body, "grid") || json_member(body, "seeds");
     if (!preset && !given)
         return ctl_usage(ctl, "nothing to train: give --preset NAME, or --kind KIND with --config or --set");
-    if (!preset || (given && *study))
+    if (given && (*study || (!preset && !submission_has_folds(body, NULL))))
         return CTL_SUCCESS;
     int code = ctl_get(ctl, "/v1/kinds", &document);
     const cJSON *kinds = json_member(document, "kinds");
@@ -146,8 +152,10 @@ static int read_preset(struct ctl *ctl, cJSON *body, bool *study)
         if (code == CTL_SUCCESS)
             submission_text(body, "kind", kind);
     }
+    const char *kind_now = json_string(body, "kind");
     if (code == CTL_SUCCESS)
-        *study = *study || submission_is_study(body, preset_of(kinds, json_string(body, "kind"), preset));
+        *study = *study || (preset && submission_is_study(body, preset_of(kinds, kind_now, preset))) ||
+                 (entry_of(kinds, kind_now) && submission_has_folds(body, entry_of(kinds, kind_now)));
     cJSON_Delete(document);
     return code;
 }
@@ -252,6 +260,7 @@ static void view_dry_run(struct ctl *ctl, const cJSON *answer)
     buf_init(&out, 1 << 20);
     view_object(&out, json_member(answer, "config"), ctl->out.colour);
     view_object(&out, json_member(answer, "facts"), ctl->out.colour);
+    view_division(&out, json_member(answer, "division"), ctl->out.colour);
     table_init(&table, "ESTIMATE|>VALUE");
     for (size_t i = 0; i < sizeof(lines) / sizeof(lines[0]); i++) {
         char text[64];

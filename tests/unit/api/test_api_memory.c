@@ -106,6 +106,7 @@ static const struct request_case reads[] = {
     {"DELETE", "/v1/datasets/kept", NULL, 409, NONE, {NULL}, {NULL}, false}, /* refused, because a job uses this set */
     {"GET", "/v1/datasets", NULL, 200, NONE, {NULL}, {NULL}, true},
     {"GET", "/v1/datasets/kept", NULL, 200, NONE, {NULL}, {NULL}, true},
+    {"GET", "/v1/datasets/kept/division", NULL, 422, NONE, {NULL}, {NULL}, true},
     {"GET", "/v1/datasets/kept/preview", NULL, 200, NONE, {NULL}, {NULL}, true},
     {"GET",
      "/v1/uploads/0000000000000000000000000000000000000000000000000000000000000000",

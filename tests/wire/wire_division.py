@@ -1,0 +1,176 @@
+#!/usr/bin/env python3
+"""Tests the division of samples into training, validation and test against a real daemon: by group, by the parts of a file, by named groups and in folds;
+what is refused before a job is accepted.
+
+usage: wire_division.py MOTIFD MOTIFCTL"""
+import io
+import os
+import struct
+import subprocess
+import sys
+import tarfile
+import tempfile
+import time
+import zlib
+
+import numpy as np
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+sys.path[:0] = [os.path.join(HERE, "..", "harness")]
+from daemon import Daemon, run_each  # noqa: E402
+
+TINY = {"width": 8, "units": 1, "first_window": 7, "channels": 16, "layers": 1, "heads": 2, "feed_forward": 32, "total_samples": 320,
+        "presence_samples": 160, "validation_every": 80, "checkpoint_every": 160, "reading_samples": 40, "stage_samples": 4}
+NPZ, CSV, TAR = "application/x-npz", "text/csv", "application/x-tar"
+NAMES = np.array(["plain", "word"])
+
+
+def samples(count, seed=3):
+    rng = np.random.default_rng(seed)
+    x = np.eye(4, dtype=np.uint8)[rng.integers(4, size=(count, 1, 32))]
+    x[::2, 0, 8:14] = np.eye(4, dtype=np.uint8)[[0, 2, 0, 3, 0, 0]]
+    return {"x": x, "y": NAMES[np.arange(count) % 2 ^ 1]}
+
+
+def put(daemon, name, content, kind=NPZ, query="", expected=201):
+    if isinstance(content, dict):
+        out = io.BytesIO()
+        np.savez(out, **content)
+        content = out.getvalue()
+    status, _, body = daemon.ask("PUT", f"/v1/datasets/{name}{query}", content, kind)
+    assert status == expected, body
+    return body
+
+
+def png(first):
+    """A picture of eight rows, each of one grey."""
+    def chunk(kind, body):
+        return struct.pack(">I", len(body)) + kind + body + struct.pack(">I", zlib.crc32(kind + body))
+    rows = b"".join(b"\0" + bytes([first + row] * 8) for row in range(8))
+    return b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", struct.pack(">IIBBBBB", 8, 8, 8, 0, 0, 0, 0)) + chunk(b"IDAT", zlib.compress(rows)) + chunk(b"IEND", b"")
+
+
+def submit(daemon, expected=200, dry=True, path="jobs", **config):
+    status, _, body = daemon.ask("POST", f"/v1/{path}" + "?dry_run=1" * dry, {"kind": "sparling", "preset": "dataset", "config": {**TINY, **config}})
+    assert status == expected, body
+    return body
+
+
+def sizes(division):
+    return [division["parts"][part]["samples"] for part in ("training", "validation", "test")]
+
+
+def groups_are_divided_by_default(daemon, motifctl):
+    data = samples(400) | {"group": np.repeat([f"p{i}" for i in range(40)], 10)}
+    answer = put(daemon, "patients", data)["division"]
+    assert answer["by"] == "group" and answer["warnings"] == [] and sizes(answer) == [300, 40, 60], answer
+    assert daemon.ask("GET", "/v1/datasets/patients/division")[2] == answer
+    parts = [{group["name"] for group in part["groups"]} for part in answer["parts"].values()]
+    assert len(set.union(*parts)) == 40 == sum(map(len, parts)), parts
+    for config in ({}, {"seed": 5}, {"width": 16}):
+        assert submit(daemon, dataset_name="patients", **config)["division"] == answer
+    assert submit(daemon, dataset_name="patients", dataset_split_seed=1)["division"] != answer
+    by_sample = submit(daemon, dataset_name="patients", dataset_split="samples")["division"]
+    assert by_sample["by"] == "sample" and sizes(by_sample) == [300, 40, 60], by_sample
+    job = submit(daemon, 201, False, dataset_name="patients", test_samples=60)
+    printed = subprocess.run([motifctl, "--server", daemon.url, "datasets", "show", "patients"], capture_output=True, text=True, check=True).stdout
+    assert "divided by group" in printed and "validation" in printed and "15.0 %" in printed, printed
+    dry = subprocess.run([motifctl, "--server", daemon.url, "submit", "--preset", "dataset", "--set", "dataset_name=patients", "--dry-run"],
+                         capture_output=True, text=True, check=True).stdout
+    assert "divided by group" in dry, dry
+    while daemon.ask("GET", f"/v1/jobs/{job['id']}")[2]["state"] in ("queued", "running"):
+        time.sleep(0.1)
+    result = daemon.ask("GET", f"/v1/jobs/{job['id']}")[2]["result"]
+    assert result["division"] == answer, result
+
+
+def stated_parts_are_taken(daemon, motifctl):
+    part = np.array(["Train"] * 50 + ["val"] * 20 + ["TEST"] * 30)
+    for name, more in (("stated", {"part": part}), ("official", {"group": part}),
+                       ("both", {"part": part, "group": np.where(np.arange(100) % 3, "x", "y")})):
+        division = put(daemon, name, samples(100) | more)["division"]
+        assert division["by"] == "part" and sizes(division) == [50, 20, 30], division
+    rows = "".join(f"{i % 2},{','.join(str((i * k) % 7) for k in range(1, 9))},{p}\n" for i, p in enumerate(part))
+    head = "label," + ",".join(f"a{k}" for k in range(8))
+    for column in ("part", "split"):
+        answer = put(daemon, f"table-{column}", f"{head},{column}\n{rows}".encode(), CSV, "?layout=signals")
+        assert answer["division"]["by"] == "part" and sizes(answer["division"]) == [50, 20, 30] and answer["shape"]["cols"] == 8, answer
+    wrong = put(daemon, "wrong", f"{head},part\n{rows}1,{'1,' * 8}other\n".encode(), CSV, expected=422)
+    assert "column 'part': 'other' must be train, validation or test" in wrong["detail"], wrong
+    numbers = put(daemon, "numbers", "label,part,b\n0,4,1\n1,5,2\n0,6,3\n".encode(), CSV)  # a feature that is called part
+    assert [column["name"] for column in numbers["columns"]] == ["part", "b"], numbers
+    archive, labels = io.BytesIO(), "file,label,group,part\n"
+    with tarfile.open(fileobj=archive, mode="w") as tar:
+        for i in range(12):
+            labels += f"{i}.png,{i % 2},g{i % 3},{['train', 'train', 'val', 'test'][i % 4]}\n"
+            picture = png(20 * i)
+            info = tarfile.TarInfo(f"{i}.png")
+            info.size = len(picture)
+            tar.addfile(info, io.BytesIO(picture))
+        info = tarfile.TarInfo("labels.csv")
+        info.size = len(labels)
+        tar.addfile(info, io.BytesIO(labels.encode()))
+    division = put(daemon, "pictures", archive.getvalue(), TAR)["division"]
+    assert division["by"] == "part" and sizes(division) == [6, 3, 3] and division["parts"]["test"]["group_count"] == 3, division
+
+
+def named_groups_test(daemon, motifctl):
+    put(daemon, "sites", samples(120) | {"group": np.array(["a", "b", "c"])[np.arange(120) // 20 % 3]})
+    division = submit(daemon, dataset_name="sites", dataset_test_group="b")["division"]
+    assert sizes(division) == [40, 40, 40] and division["parts"]["test"]["groups"] == [{"name": "b", "samples": 40}], division
+    for groups in ("a,b", ["a", "b"]):
+        division = submit(daemon, dataset_name="sites", dataset_test_group=groups)["division"]
+        assert sizes(division) == [28, 12, 80], division
+        assert "validation by sample" in division["text"], division
+    answer = put(daemon, "two", samples(100) | {"group": np.array(["x", "y"])[np.arange(100) // 50]})
+    assert "2 groups (x: 50, y: 50)" in answer["division"]["refused"], answer["division"]
+    problem = submit(daemon, 422, dataset_name="two")
+    assert problem["errors"][0]["pointer"] == "/config/dataset_split" and "dataset_test_group" in problem["errors"][0]["detail"], problem
+    assert sizes(submit(daemon, dataset_name="two", dataset_test_group="y")["division"])[2] == 50
+    status, _, problem = daemon.ask("GET", "/v1/datasets/two/division?dataset_test_group=z")
+    assert status == 422 and problem["errors"][0]["parameter"] == "dataset_test_group" and "x, y" in problem["detail"], problem
+    assert sizes(daemon.ask("GET", "/v1/datasets/two/division?dataset_test_group=x")[2])[2] == 50
+
+
+def few_samples_are_refused(daemon, motifctl):
+    for count in (1, 2, 5):
+        put(daemon, f"few-{count}", samples(count))
+        problem = submit(daemon, 422, dataset_name=f"few-{count}")
+        assert f"has {count} sample" in problem["errors"][-1]["detail"], problem
+    put(daemon, "six", samples(6))
+    division = submit(daemon, dataset_name="six")["division"]
+    assert sizes(division) == [4, 1, 1] and "few-samples" in [warning["code"] for warning in division["warnings"]], division
+    put(daemon, "lonely", samples(200) | {"group": np.repeat(list("abcdefghij"), 20), "y": np.where(np.arange(200) < 10, "rare", "usual")})
+    warnings = submit(daemon, dataset_name="lonely")["division"]["warnings"]
+    assert [warning["code"] for warning in warnings] == ["name-in-one-group", "sizes-differ", "sizes-differ"] and "rare" in warnings[0]["text"], warnings
+
+
+def folds_are_a_study(daemon, motifctl):
+    put(daemon, "small", samples(60))
+    for fold in range(3):
+        division = submit(daemon, dataset_name="small", folds=3, fold=fold)["division"]
+        assert sizes(division)[2] == 20 and division["folds"] == 3 and division["fold"] == fold, division
+    assert "POST /v1/studies" in str(submit(daemon, 422, dataset_name="small", folds=3))
+    assert "must be below folds" in str(submit(daemon, 422, dataset_name="small", folds=3, fold=3))
+    study = submit(daemon, path="studies", dataset_name="small", folds=3)
+    assert study["count"] == 3 and study["grid"] == {"fold": [0, 1, 2]}, study
+    settings = [word for name, value in TINY.items() for word in ("--set", f"{name}={value}")]
+    made = subprocess.run([motifctl, "--server", daemon.url, "submit", "--preset", "dataset", "--set", "dataset_name=small", "--set", "folds=3", *settings,
+                           "--watch"], capture_output=True, text=True)
+    assert made.returncode == 0 and "3/3" in made.stdout and "means over the folds" in made.stdout, made
+    study = daemon.ask("GET", "/v1/studies")[2]["studies"][0]
+    table = daemon.ask("GET", f"/v1/studies/{study['id']}")[2]["table"]
+    assert table["fields"] == [] and len(table["rows"]) == 1 and table["rows"][0]["done"] == 3, table
+    exact = table["rows"][0]["results"]["exact"]
+    assert exact["count"] == 3 and exact["low"] <= exact["mean"] <= exact["high"] and exact["min"] <= exact["mean"] <= exact["max"], exact
+
+
+def main():
+    with tempfile.TemporaryDirectory() as folder:
+        with Daemon(sys.argv[1], os.path.join(folder, "d.db"), "--data", os.path.join(folder, "data")) as daemon:
+            run_each((daemon, sys.argv[2]), groups_are_divided_by_default, stated_parts_are_taken, named_groups_test, few_samples_are_refused,
+                     folds_are_a_study)
+
+
+if __name__ == "__main__":
+    main()
