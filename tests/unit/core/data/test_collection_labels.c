@@ -632,9 +632,9 @@ static void one_folder_for_each_class_gives_the_labels(void **state)
     add_png(a, "test/owl/c.png", 3);
     end(a);
     assert_int_equal(read_packed("tar", (struct collection_options){0}, &c), STATUS_OK);
-    assert_true(c.target == TARGET_CLASS && c.groups.count == 2);
+    assert_true(c.target == TARGET_CLASS && c.group == NULL && c.part != NULL);
     assert_string_equal(words(&c, 2), "owl");
-    assert_string_equal(c.groups.name[c.group[2]], "test");
+    assert_true(c.part[0] == PART_OF_TRAINING && c.part[2] == PART_OF_TEST);
     collection_close(&c);
 }
 
