@@ -231,12 +231,12 @@ enum status scale_load(const struct snapshot_reader *from, const char *prefix, e
     return status || sound ? status : error_set(err, STATUS_CORRUPT, NULL, "the checkpoint's scale is impossible");
 }
 
-void scale_write(const struct scale *s, char *const *names, const struct sink *out)
+void scale_write(const struct scale *s, const char *name, char *const *names, const struct sink *out)
 {
     enum { LISTED = 64 };
     if (s->columns == 0)
         return;
-    sink_begin_object(out, "scale");
+    sink_begin_object(out, name);
     sink_text(out, "kind", collection_scales[s->kind]);
     if (s->kind == SCALE_COUNTS)
         sink_number(out, "median_total", s->size);

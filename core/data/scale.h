@@ -49,9 +49,9 @@ void scale_undo(const struct scale *scale, const float *row, const float *y, flo
 enum status scale_snapshot(struct scale *scale, const char *prefix, struct snapshot *snapshot, struct error *err);
 enum status scale_load(const struct snapshot_reader *from, const char *prefix, enum collection_scale kind, int columns,
                        struct scale *out, struct error *err);
-/* Writes the member "scale" of a result: the kind and, of up to 64 columns, what was subtracted and divided. names: as
+/* Writes the member `name` of a result: the kind and, of up to 64 columns, what was subtracted and divided. names: as
  * for scale_fit(). Writes nothing if the scale is unknown. */
-void scale_write(const struct scale *scale, char *const *names, const struct sink *out);
+void scale_write(const struct scale *scale, const char *name, char *const *names, const struct sink *out);
 /* Writes the warning "outside-range" if a value of an unscaled row is further from the training data than these are
  * wide. names: as for scale_fit(). */
 void scale_warn(const struct scale *scale, const float *row, char *const *names, const struct sink *out);

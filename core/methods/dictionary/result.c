@@ -97,6 +97,7 @@ enum status dictionary_result(struct method_run *run, const struct sink *out, st
     sink_integer(out, "seed", run->config.seed);
     sink_integer(out, "test_seed", run->base.evaluation_seed);
     sink_integer(out, "samples", run->base.evaluation_samples);
+    scale_write(&run->columns, "scale", rows_names(&run->rows), out);
     write_latents(out, run);
     return STATUS_OK;
 }

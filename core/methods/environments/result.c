@@ -115,7 +115,8 @@ enum status environments_result(struct method_run *run, const struct sink *out, 
     sink_integer(out, "seed", run->config.seed);
     sink_integer(out, "samples", run->test->rows);
     write_outcome(out, &run->outcome);
-    scale_write(&run->scale, run->names, out);
+    scale_write(&run->scale, "scale", run->names, out);
+    scale_write(&run->outcome_scale, "outcome_scale", NULL, out);
     return run->base.alone ? STATUS_OK : write_found(run, out, err);
 }
 

@@ -153,7 +153,7 @@ enum status factors_result(struct method_run *run, const struct sink *out, struc
     sink_integer(out, "samples", run->data.test_count);
     if (run->base.alone)
         return STATUS_OK;
-    scale_write(&run->scale, run->features->names, out);
+    scale_write(&run->scale, "scale", run->features->names, out);
     enum status status = write_topics(run, out, err);
     if (!status)
         write_features(run->features, out);

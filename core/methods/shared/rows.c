@@ -229,6 +229,11 @@ void rows_describe(const struct rows *r, int64_t row, const struct sink *out)
     sink_end_list(out);
 }
 
+char *const *rows_names(const struct rows *r)
+{
+    return r->set.kind == COLLECTION_TABLE ? r->set.columns.name : NULL;
+}
+
 enum status rows_fit_scale(const struct rows *r, enum collection_scale kind, bool centred, struct scale *scale,
                            struct error *err)
 {
@@ -239,9 +244,8 @@ enum status rows_fit_scale(const struct rows *r, enum collection_scale kind, boo
     enum status status = x ? STATUS_OK : error_memory(err, "a scale");
     for (int i = 0; !status && i < count; i++)
         status = rows_read(r, rows_train(r, i), x + (ptrdiff_t)i * r->inputs, err);
-    char *const *names = r->set.kind == COLLECTION_TABLE ? r->set.columns.name : NULL;
     if (!status)
-        status = scale_fit(kind, centred, x, NULL, count, r->inputs, names, scale, err);
+        status = scale_fit(kind, centred, x, NULL, count, r->inputs, rows_names(r), scale, err);
     free(x);
     return status;
 }

@@ -42,6 +42,8 @@ void rows_close(struct rows *rows); /* a zeroed struct is allowed */
  * columns c0, c1, ... and arrays are numbers of one kind. */
 enum status rows_resolve(const char *data, const char *name, enum collection_scale wish, char hash[CONFIG_TEXT],
                          int64_t *inputs, int *scaling, struct error *err);
+/* The names of a table's columns; NULL: an array, which has none. */
+char *const *rows_names(const struct rows *rows);
 /* Fits a scale (core/data/scale.h) to training rows: to all, or to 4 million of their values. The caller closes
  * *scale. */
 enum status rows_fit_scale(const struct rows *rows, enum collection_scale kind, bool centred, struct scale *scale,

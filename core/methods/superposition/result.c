@@ -124,6 +124,7 @@ static void write_features_of_data(const struct sink *out, const struct method_r
     sink_number(out, "p", f->p);
     sink_number(out, "scale", f->scale);
     sink_number(out, "variance", f->variance);
+    scale_write(&f->columns, "columns", rows_names(&f->rows), out);
     sink_end_object(out);
 }
 
