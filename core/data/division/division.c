@@ -1,4 +1,5 @@
-/* Divides the samples of a data set as a job requests (division.h), and describes the result. */
+/* Divides the samples of a data set as a job requests (division.h), and describes the result. Only the domain dataset
+ * of SPARLING uses it: tables are divided by the folds of factors, and rows of activations by blocks (rows.h). */
 #include "core/data/division/division.h"
 
 #include <math.h>
