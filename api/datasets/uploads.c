@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "core/base/arena.h"
+#include "core/formats/gunzip.h"
 #include "storage/files/dataset.h"
 
 struct api_upload {
@@ -84,6 +85,47 @@ static bool abandoned(void *context)
     return broken;
 }
 
+struct upload_bytes {
+    int file;
+    int64_t at;
+};
+
+static enum status upload_bytes_read(void *context, void *to, size_t most, size_t *got, struct error *err)
+{
+    struct upload_bytes *b = context;
+    ssize_t bytes = pread(b->file, to, most, b->at);
+    *got = bytes > 0 ? (size_t)bytes : 0;
+    b->at += (int64_t)*got;
+    return bytes < 0 ? error_set(err, STATUS_IO, NULL, "a part of an upload cannot be read") : STATUS_OK;
+}
+
+/* Unpacks a file that is compressed by gzip, for a converter that needs the whole file. *plain: an unnamed file, which
+ * the caller closes; -1: the file is not compressed. */
+static enum status uploads_unpack(struct api_upload *u, int *plain, struct error *err)
+{
+    enum { BLOCK = 1 << 14, PACKED_MOST = 16 };
+    char block[BLOCK];
+    int64_t none, at = 0;
+    struct upload_bytes bytes = {u->file, 0};
+    const struct byte_source from = {&bytes, upload_bytes_read};
+    struct gunzip *gunzip;
+    if (pread(u->file, block, 2, 0) != 2 || memcmp(block, "\x1F\x8B", 2) != 0)
+        return STATUS_OK;
+    enum status status = gunzip_open(&from, &gunzip, err);
+    if (status)
+        return status;
+    gunzip_limit(gunzip, PACKED_MOST * u->request.stored);
+    status = dataset_part_open(u->root, "", NULL, plain, &none, err);
+    const struct byte_source unpacked = gunzip_source(gunzip);
+    for (size_t got = 1; !status && got > 0; at += (int64_t)got) {
+        status = unpacked.read(unpacked.context, block, BLOCK, &got, err);
+        if (!status && got > 0 && pwrite(*plain, block, got, at) != (ssize_t)got)
+            status = error_set(err, STATUS_IO, NULL, "a part of an upload cannot be written: the disk may be full");
+    }
+    gunzip_close(gunzip);
+    return status;
+}
+
 /* Waits until the whole upload has arrived, runs the converter, and reads its output. */
 static enum status uploads_convert(struct api_upload *u, struct error *err)
 {
@@ -98,7 +140,9 @@ static enum status uploads_convert(struct api_upload *u, struct error *err)
         return error_set(err, STATUS_INVALID, NULL,
                          "this daemon cannot read %s, because the program motif-convert is not in the folder of motifd",
                          u->request.format->name);
-    const struct api_conversion conversion = {.file = u->file,
+    int plain = -1;
+    enum status status = uploads_unpack(u, &plain, err);
+    const struct api_conversion conversion = {.file = plain >= 0 ? plain : u->file,
                                               .format = u->request.format->name,
                                               .layer = u->request.options.layer,
                                               .label = u->request.options.label,
@@ -106,7 +150,10 @@ static enum status uploads_convert(struct api_upload *u, struct error *err)
                                               .context = u,
                                               .take = take_table,
                                               .stopped = abandoned};
-    return converter->convert(converter->context, &conversion, err);
+    if (!status)
+        status = converter->convert(converter->context, &conversion, err);
+    dataset_part_close(&plain);
+    return status;
 }
 
 static void *parse(void *context)

@@ -3,6 +3,7 @@
 #include "core/base/utf8.h"
 
 #include <stdint.h>
+#include <wchar.h>
 
 size_t utf8_char(const char *text, size_t bytes)
 {
@@ -71,6 +72,82 @@ bool utf8_printable(const char *text, size_t bytes)
         at += length;
     }
     return true;
+}
+
+/* ---- forms of one text ------------------------------------------------------------------------------------- */
+
+/* Writes the character with this code point as UTF-8; returns its length in bytes, 1 to 4. */
+static size_t utf8_write(uint32_t point, char out[4])
+{
+    size_t more = point < 0x80 ? 0 : point < 0x800 ? 1 : point < 0x10000 ? 2 : 3;
+    static const unsigned char first[] = {0, 0xC0, 0xE0, 0xF0};
+    for (size_t i = more; i > 0; i--, point >>= 6)
+        out[i] = (char)(0x80 | (point & 0x3F));
+    out[0] = (char)(first[more] | point);
+    return more + 1;
+}
+
+static const struct {
+    wchar_t mark;
+    const wchar_t *pairs;
+} composed[] = {
+#include "core/base/utf8_pairs.inc"
+};
+
+/* The character that a character and the next one become; 0: none. */
+static uint32_t compose(uint32_t base, uint32_t mark)
+{
+    if (base >= 0x1100 && base < 0x1113 && mark >= 0x1161 && mark < 0x1176) /* the letters of a Hangul syllable */
+        return 0xAC00 + ((base - 0x1100) * 21 + (mark - 0x1161)) * 28;
+    if (base >= 0xAC00 && base < 0xD7A4 && (base - 0xAC00) % 28 == 0 && mark > 0x11A7 && mark < 0x11C3)
+        return base + (mark - 0x11A7);
+    for (size_t i = 0; i < sizeof composed / sizeof composed[0]; i++)
+        for (const wchar_t *pair = composed[i].pairs; (uint32_t)composed[i].mark == mark && *pair; pair += 2)
+            if ((uint32_t)pair[0] == base)
+                return (uint32_t)pair[1];
+    return 0;
+}
+
+static uint32_t lower(uint32_t point)
+{
+    static const struct {
+        uint32_t first, last, step, add;
+    } upper[] = {{'A', 'Z', 1, 32},     {0xC0, 0xD6, 1, 32},   {0xD8, 0xDE, 1, 32},    {0x100, 0x12F, 2, 1},
+                 {0x132, 0x137, 2, 1},  {0x139, 0x148, 2, 1},  {0x14A, 0x177, 2, 1},   {0x179, 0x17E, 2, 1},
+                 {0x386, 0x386, 1, 38}, {0x388, 0x38A, 1, 37}, {0x38C, 0x38C, 1, 64},  {0x38E, 0x38F, 1, 63},
+                 {0x391, 0x3AB, 1, 32}, {0x400, 0x40F, 1, 80}, {0x410, 0x42F, 1, 32},  {0x460, 0x481, 2, 1},
+                 {0x48A, 0x4BF, 2, 1},  {0x4D0, 0x52F, 2, 1},  {0x1E00, 0x1E95, 2, 1}, {0x1EA0, 0x1EFF, 2, 1}};
+    for (size_t i = 0; i < sizeof upper / sizeof upper[0]; i++)
+        if (point >= upper[i].first && point <= upper[i].last && (point - upper[i].first) % upper[i].step == 0)
+            return point + upper[i].add;
+    return point;
+}
+
+static size_t one_form(const char *text, size_t bytes, bool fold, char *out)
+{
+    size_t used = 0, last = 0; /* last: where the character before `used` begins */
+    bool valid = utf8_valid(text, bytes);
+    for (size_t at = 0; at < bytes;) {
+        size_t length = valid ? utf8_char(text + at, bytes - at) : 1;
+        uint32_t point = valid ? code_point(text + at, length) : 0;
+        uint32_t both = valid && used > 0 ? compose(code_point(out + last, used - last), point) : 0;
+        if (fold && valid)
+            point = lower(point);
+        used = both ? last : used;
+        last = used;
+        if (valid)
+            used += utf8_write(both ? both : point, out + used);
+        else
+            out[used++] = text[at];
+        at += length;
+    }
+    out[used] = '\0';
+    return used;
+}
+
+size_t utf8_composed(const char *text, size_t bytes, char *out)
+{
+    return one_form(text, bytes, false, out);
 }
 
 static void append_escape(struct buf *out, uint32_t point, enum utf8_escapes escapes)

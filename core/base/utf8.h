@@ -5,6 +5,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 #include "core/base/buf.h"
 
@@ -18,6 +19,11 @@ bool utf8_valid(const char *text, size_t bytes);
  * U+202A to U+202E, U+2066 to U+2069), and the interlinear annotation and tag characters (U+FFF9 to U+FFFB, U+E0000 to
  * U+E007F). A terminal obeys or hides them, so that a name with them can look like another text. */
 bool utf8_printable(const char *text, size_t bytes);
+
+/* Writes a text with each character and the marks that follow it as one character, where Unicode has one (the form NFC,
+ * except that marks keep their order). Latin, Greek, Cyrillic, kana and Hangul. out: room for bytes + 1. Returns the
+ * length, which is at most `bytes`; a NUL follows. A text that is not UTF-8 stays as it is. */
+size_t utf8_composed(const char *text, size_t bytes, char *out);
 
 enum utf8_escapes {
     UTF8_FOR_TERMINAL, /* an escape such as \x1b for a character below U+0100 or an invalid byte, \u202e or

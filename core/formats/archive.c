@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 #include "core/base/hash.h"
 #include "core/base/utf8.h"
@@ -53,9 +54,8 @@ static enum status open_archive(struct archive_reader *r, enum archive_kind kind
     r->archive = archive_read_new();
     if (!r->seen || !r->archive)
         return error_memory(err, "an archive");
-    int made = kind == ARCHIVE_ZIP ? archive_read_support_format_zip_streamable(r->archive)
-                                   : archive_read_support_format_tar(r->archive);
-    if (made != ARCHIVE_OK)
+    if ((kind != ARCHIVE_TAR && archive_read_support_format_zip_streamable(r->archive) != ARCHIVE_OK) ||
+        (kind != ARCHIVE_ZIP && archive_read_support_format_tar(r->archive) != ARCHIVE_OK))
         return error_memory(err, "an archive");
     if (archive_read_open(r->archive, r, NULL, archive_pull, NULL) != ARCHIVE_OK)
         return broken(r, "the archive", err);
@@ -89,6 +89,16 @@ void archive_reader_destroy(struct archive_reader *r)
     if (r)
         free(r->seen);
     free(r);
+}
+
+bool archive_of_system(const char *name)
+{
+    static const char *const names[] = {".DS_Store", "Thumbs.db", "desktop.ini"};
+    const char *slash = strrchr(name, '/'), *last = slash ? slash + 1 : name;
+    bool found = strncmp(last, "._", 2) == 0 || strncmp(name, "__MACOSX/", 9) == 0 || strstr(name, "/__MACOSX/");
+    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)
+        found = found || strcasecmp(last, names[i]) == 0;
+    return found;
 }
 
 /* Whether a name is relative, without "..", and printable. */
@@ -185,6 +195,10 @@ static enum status look_at(struct archive_reader *r, struct archive_entry *entry
     *folder = archive_entry_filetype(entry) == AE_IFDIR;
     if (*folder && name && (name[0] == '\0' || strcmp(name, ".") == 0))
         return STATUS_OK;
+    if (name && strlen(name) >= ARCHIVE_NAME)
+        return error_set(err, STATUS_INVALID, NULL,
+                         "member '%s...' has a name of %zu bytes; at most %d are allowed: give it a shorter one", safe,
+                         strlen(name), ARCHIVE_NAME - 1);
     if (!name || !name_good(name))
         return error_set(
             err, STATUS_INVALID, NULL,
@@ -197,7 +211,7 @@ static enum status look_at(struct archive_reader *r, struct archive_entry *entry
                          safe);
     if (archive_entry_is_encrypted(entry))
         return error_set(err, STATUS_INVALID, NULL, "member '%s' is encrypted; store it without a password", safe);
-    snprintf(r->name, sizeof r->name, "%s", name);
+    (void)utf8_composed(name, strlen(name), r->name);
     return archive_remember(r, r->name, err);
 }
 

@@ -17,9 +17,12 @@
 
 #include "core/formats/byte_source.h"
 
-enum { ARCHIVE_NAME = 200 }; /* bytes of a member's name with its NUL */
+enum { ARCHIVE_NAME = 1024 }; /* bytes of a member's name with its NUL */
 
-enum archive_kind { ARCHIVE_ZIP, ARCHIVE_TAR };
+enum archive_kind { ARCHIVE_ZIP, ARCHIVE_TAR, ARCHIVE_TAR_OR_ZIP };
+/* Whether a member is a file that an operating system adds to folders, which says nothing about the data: ._NAME,
+ * .DS_Store, Thumbs.db, desktop.ini, and everything in a folder __MACOSX. */
+bool archive_of_system(const char *name);
 struct archive_limits {
     int64_t members; /* maximum number of members, folders included */
     int64_t bytes;   /* maximum number of unpacked bytes of all members together */
@@ -32,8 +35,9 @@ enum status archive_reader_create(enum archive_kind kind, const struct byte_sour
                                   struct error *err);
 void archive_reader_destroy(struct archive_reader *reader); /* NULL is allowed */
 
-/* Goes to the next member; *more is false at the end. `name` (without a leading "./") and `bytes` are valid until the
- * next call. The caller need not read all bytes of a member: the next call skips the rest. */
+/* Goes to the next member; *more is false at the end. `name` (without a leading "./", and in the Unicode form NFC) and
+ * `bytes` are valid until the next call. The caller need not read all bytes of a member: the next call skips the rest.
+ */
 enum status archive_reader_next(struct archive_reader *reader, const char **name, struct byte_source *bytes, bool *more,
                                 struct error *err);
 

@@ -13,6 +13,7 @@ struct gunzip {
     z_stream stream;
     bool begun, packed, ended; /* begun: gunzip_begin() was called; packed: the file is compressed; ended: the source
                                   has no more bytes */
+    int64_t most, made;        /* upper limit of the unpacked bytes, and their number so far */
     bool inside;               /* a member has begun and has not ended */
     unsigned char *at;         /* [left] bytes that were read and not used */
     size_t left;
@@ -29,7 +30,13 @@ enum status gunzip_open(const struct byte_source *from, struct gunzip **gunzip, 
         return error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory to decompress a file");
     }
     g->from = *from;
+    g->most = INT64_MAX;
     return STATUS_OK;
+}
+
+void gunzip_limit(struct gunzip *gunzip, int64_t most)
+{
+    gunzip->most = most;
 }
 
 void gunzip_close(struct gunzip *gunzip)
@@ -109,6 +116,12 @@ static enum status read_packed(struct gunzip *g, void *to, size_t most, size_t *
         }
     }
     *got = room - z->avail_out;
+    g->made += (int64_t)*got;
+    if (g->made > g->most)
+        return error_set(err, STATUS_LIMIT, NULL,
+                         "the compressed file unpacks to more than %lld bytes, the most that is "
+                         "allowed",
+                         (long long)g->most);
     return STATUS_OK;
 }
 

@@ -8,6 +8,7 @@
 
 #include "api/client/ctl.h"
 #include "api/client/draw.h"
+#include "api/client/folder_tar.h"
 #include "core/base/hash.h"
 #include "core/draw/png.h"
 
@@ -338,10 +339,21 @@ static int commands_datasets_put(struct ctl *ctl, const struct options *args)
     const char *name = args->positional[1], *path = args->positional[2], *format = options_value(args, "format");
     char found[32];
     int code = CTL_SUCCESS;
-    FILE *file = fopen(path, "rb");
+    char fault_at[1024];
+    struct stat what;
+    bool folder = stat(path, &what) == 0 && S_ISDIR(what.st_mode);
+    FILE *file = folder ? tmpfile() : fopen(path, "rb");
     if (!file)
-        return ctl_usage(ctl, "%s cannot be read", path);
-    if (!format) {
+        return ctl_usage(ctl, "%s cannot be %s", path, folder ? "packed: there is no temporary file" : "read");
+    const char *fault = folder ? folder_tar_write(path, file, fault_at, sizeof fault_at) : NULL;
+    if (fault) {
+        fclose(file);
+        return ctl_usage(ctl, "%s %s", fault_at, fault);
+    }
+    rewind(file);
+    if (!format && folder) {
+        format = "tar";
+    } else if (!format) {
         code = find_format(ctl, path, found);
         format = found;
     }
@@ -446,7 +458,8 @@ const struct command command_datasets = {
     .arguments = "[list | put NAME FILE | show NAME | preview NAME | delete NAME]",
     .summary = "upload, list, show and delete data sets of your own",
     .text =
-        "Use `put` to train on your own data. The server checks the file while it arrives, and lists the formats "
+        "Use `put` to train on your own data: a file, or a folder, which is packed as a tar. The server checks the "
+        "file while it arrives, and lists the formats "
         "that it reads in\n`GET /v1/datasets`. A data set never changes. Repeat the command to resume an interrupted "
         "upload. `show` prints the names with their counts, and draws the first samples.",
     .example = "  motifctl datasets put digits digits.npz\n"

@@ -9,6 +9,7 @@
 #include "core/data/splicing/splicing_genes.h"
 #include "core/data/files/picture_file.h"
 #include "core/formats/csv.h"
+#include "core/formats/gunzip.h"
 #include "core/formats/audio_wave.h"
 #include "core/formats/npy.h"
 
@@ -132,6 +133,21 @@ static enum status read_table(const struct input_file_sink *to, const void *byte
     return status;
 }
 
+/* Unpacks a file that is compressed by gzip. */
+static enum status unpack(const void *bytes, size_t count, char **plain, size_t *size, struct error *err)
+{
+    struct byte_source_memory memory = {bytes, count, 0};
+    const struct byte_source from = byte_source_of_memory(&memory);
+    struct gunzip *gunzip;
+    enum status status = gunzip_open(&from, &gunzip, err);
+    if (status)
+        return status;
+    const struct byte_source unpacked = gunzip_source(gunzip);
+    status = byte_source_all(&unpacked, INPUT_FILE_UNPACKED, plain, size, err);
+    gunzip_close(gunzip);
+    return status;
+}
+
 static const struct {
     const char *media_type;
     enum status (*read)(const struct input_file_sink *to, const void *bytes, size_t count, struct error *err);
@@ -145,8 +161,19 @@ const char *const input_file_types[] = {"image/png",         "image/jpeg",   "im
 enum status input_file_read(const char *media_type, const void *bytes, size_t count, const struct input_file_sink *to,
                             struct error *err)
 {
-    for (size_t i = 0; i < sizeof formats / sizeof formats[0]; i++)
-        if (strcmp(formats[i].media_type, media_type) == 0)
-            return formats[i].read(to, bytes, count, err);
+    size_t i = 0, all = sizeof formats / sizeof formats[0], size;
+    char *plain;
+    while (i < all && strcmp(formats[i].media_type, media_type) != 0)
+        i++;
+    if (i < all && !(count > 2 && memcmp(bytes, "\x1F\x8B", 2) == 0))
+        return formats[i].read(to, bytes, count, err);
+    if (i < all) {
+        enum status status = unpack(bytes, count, &plain, &size, err);
+        if (status)
+            return status;
+        status = formats[i].read(to, plain, size, err);
+        free(plain);
+        return status;
+    }
     return error_set(err, STATUS_NOT_FOUND, NULL, "no input file has this media type");
 }

@@ -9,7 +9,8 @@
 
 #include "core/base/error.h"
 
-#define INPUT_FILE_NUMBERS (4u << 20) /* largest number of values of one array */
+#define INPUT_FILE_NUMBERS (4u << 20)          /* largest number of values of one array */
+#define INPUT_FILE_UNPACKED ((size_t)64 << 20) /* largest number of bytes of a file that is compressed by gzip */
 
 /* Receives the arrays of a file one by one. */
 struct input_file_sink {
@@ -22,11 +23,11 @@ struct input_file_sink {
 /* Media types that input_file_read() takes; ends with NULL. */
 extern const char *const input_file_types[];
 
-/* Reads a file of a type in input_file_types and passes its arrays to `to`. A picture becomes [rows][cols] with values
- * in [0, 1], or [3][rows][cols] if it has colours. A recording becomes [samples] at its own rate. An array keeps its
- * shape. Each record of a sequence file becomes [4][1][length], and each row of a table [columns of features].
- * STATUS_INVALID, STATUS_CORRUPT or STATUS_LIMIT: the bytes are not a file of this type, or the file is empty or has
- * too many numbers. STATUS_NOT_FOUND: the type is unknown. */
+/* Reads a file of a type in input_file_types, which may be compressed by gzip, and passes its arrays to `to`. A picture
+ * becomes [rows][cols] with values in [0, 1], or [3][rows][cols] if it has colours. A recording becomes [samples] at
+ * its own rate. An array keeps its shape. Each record of a sequence file becomes [4][1][length], and each row of a
+ * table [columns of features]. STATUS_INVALID, STATUS_CORRUPT or STATUS_LIMIT: the bytes are not a file of this type,
+ * or the file is empty or has too many numbers. STATUS_NOT_FOUND: the type is unknown. */
 enum status input_file_read(const char *media_type, const void *bytes, size_t count, const struct input_file_sink *to,
                             struct error *err);
 

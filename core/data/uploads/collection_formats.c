@@ -259,6 +259,8 @@ enum status collection_read(const struct collection_format *format, const struct
     enum status status = format->text ? gunzip_open(from, &gunzip, err) : STATUS_OK;
     if (status)
         return status;
+    if (gunzip)
+        gunzip_limit(gunzip, limits->bytes * 8 + ((int64_t)1 << 30));
     struct byte_source unpacked = gunzip ? gunzip_source(gunzip) : *from;
     const char *unread = collection_unread(format, options, detail);
     if (unread)

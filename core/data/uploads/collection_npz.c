@@ -367,6 +367,8 @@ static enum status read_member(void *context, const char *name, const struct byt
     struct npy_header h = {0};
     struct error cause = {0};
     int member = member_of(name);
+    if (archive_of_system(name))
+        return STATUS_OK;
     enum status status = member < 0 ? STATUS_OK : npy_header_read(bytes, &h, &cause);
     return status ? error_set(err, status, NULL, "member '%.80s': %s", name, cause.message)
                   : npz_array(n, member, name, &h, bytes, err);

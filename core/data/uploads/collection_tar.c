@@ -1,5 +1,5 @@
-/* Reads a tar as one data set. A tar may contain PNG, JPEG or TIFF pictures of one size, WAV recordings, or one FASTA
- * file. Tables describe these samples:
+/* Reads a tar or a zip as one data set. It may contain PNG, JPEG or TIFF pictures of one size, WAV recordings, or one
+ * FASTA file. Tables describe these samples:
  *
  *   labels.csv  file,label[,group][,part]   the words of the label make a sequence, or a set if the column is called
  * `labels` boxes.csv   file,row0,row1,col0,col1,symbol, in pixels of the picture as stored; for recordings
@@ -38,6 +38,7 @@
 #include "core/data/uploads/recordings.h"
 #include "core/formats/csv.h"
 #include "core/formats/gunzip.h"
+#include "core/base/utf8.h"
 #include "core/data/files/picture_file.h"
 
 #define MEMBER_BYTES ((size_t)64 << 20)
@@ -59,6 +60,7 @@ struct tar {
     struct npz npz;          /* reader of the arrays, in an archive of arrays */
     struct name_list names;  /* names of the samples, in the order of the samples */
     struct member_notices notices;
+    struct member_notice system; /* files of operating systems, which the reader skips */
     struct text labels, boxes, fasta, gff, matrix, features, barcodes;
     struct recordings sound;
 };
@@ -306,11 +308,13 @@ static enum status add_member(struct tar *t, const char *name, const struct byte
 /* The sample that a row of a table names; -1: there is none. */
 static int32_t find_sample(const struct tar *t, const struct text *table, const char *file)
 {
-    char name[2 * ARCHIVE_NAME];
+    char name[ARCHIVE_NAME], composed[ARCHIVE_NAME];
     if (t->fasta.bytes || t->matrix.bytes)
         return name_list_find(&t->names, file, strlen(file));
     int bytes = snprintf(name, sizeof name, "%s%s", table->folder, file);
-    return bytes > 0 && bytes < ARCHIVE_NAME ? name_list_find(&t->names, name, (size_t)bytes) : -1;
+    return bytes > 0 && bytes < ARCHIVE_NAME
+               ? name_list_find(&t->names, composed, utf8_composed(name, (size_t)bytes, composed))
+               : -1;
 }
 
 struct row { /* a row of labels.csv */
@@ -565,14 +569,19 @@ static enum status in_member(enum status status, const char *name, const struct 
 static enum status read_member(void *context, const char *name, const struct byte_source *bytes, struct error *err)
 {
     struct error cause = {0};
-    enum status status = add_member(context, name, bytes, &cause);
+    struct tar *t = context;
+    if (archive_of_system(name)) {
+        member_notice_count(&t->system, true, name);
+        return STATUS_OK;
+    }
+    enum status status = add_member(t, name, bytes, &cause);
     return in_member(status, name, &cause, err);
 }
 
 static enum status read_members(struct tar *t, const struct byte_source *from, struct error *err)
 {
     struct archive_limits bounds = {t->b.limits.members, t->b.limits.bytes * 2 + (1 << 20)};
-    return archive_reader_each(ARCHIVE_TAR, from, &bounds, read_member, t, err);
+    return archive_reader_each(ARCHIVE_TAR_OR_ZIP, from, &bounds, read_member, t, err);
 }
 
 /* Finishes an archive of regions, which contains nothing else. */
@@ -658,6 +667,11 @@ enum status collection_read_tar(const struct byte_source *from, const struct col
     enum status status = read_members(&t, from, err);
     if (!status)
         status = finish_archive(&t, err);
+    if (!status && t.system.members > 0)
+        status = collection_warn(c, err, "system-files",
+                                 "%lld files that an operating system had added to the archive were skipped (the "
+                                 "first: %s)",
+                                 (long long)t.system.members, t.system.first);
     npz_close(&t.npz);
     if (t.regions)
         genomics.regions_close(t.regions);

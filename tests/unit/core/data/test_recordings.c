@@ -199,12 +199,50 @@ static void a_query_states_the_rate_of_its_recording(void **state)
     assert_true(seen[0] == 1 && seen[1] == COUNT && seen[2] == 44100);
 }
 
+/* A zip with what a Mac and Windows add, a name of 206 bytes, and a name whose accents are characters of their own,
+ * while labels.csv has the composed ones. */
+static void archives_of_other_systems_are_read(void **state)
+{
+    static char file[1 << 12], name[224] = "x.wav";
+    const size_t size = wav(file, 8000, 800, 400, 1);
+    char labels[300];
+    struct collection c;
+    memset(name, 'd', 200);
+    memcpy(name + 200, "/x.wav", 7);
+    name[100] = '/';
+    snprintf(labels, sizeof labels, "file,label\n%s,a\n\xC3\xA9.wav,b\n", name);
+    struct archive *a = archive_write_new();
+    assert_int_equal(archive_write_set_format_zip(a), ARCHIVE_OK);
+    assert_int_equal(archive_write_open_memory(a, packed, sizeof packed, &packed_size), ARCHIVE_OK);
+    archive_add(a, "._e.wav", "Mac", 3);
+    archive_add(a, "__MACOSX/._e.wav", "Mac", 3);
+    archive_add(a, "x/.DS_Store", "Mac", 3);
+    archive_add(a, "thumbs.db", "Windows", 7);
+    archive_add(a, name, file, size);
+    archive_add(a, "e\xCC\x81.wav", file, size);
+    archive_add(a, "labels.csv", labels, strlen(labels));
+    assert_int_equal(archive_write_close(a), ARCHIVE_OK);
+    archive_write_free(a);
+    struct byte_source_memory memory = {(unsigned char *)packed, packed_size, 0};
+    struct byte_source from = byte_source_of_memory(&memory);
+    const struct collection_limits limits = COLLECTION_LIMITS;
+    const struct collection_options options = with_rate(0);
+    err = (struct error){0};
+    enum status status = collection_read(collection_format_named("tar"), &from, &options, &limits, &c, &err);
+    assert_string_equal(err.message, "");
+    assert_int_equal(status, STATUS_OK);
+    assert_true(c.count == 2 && c.vocabulary.count == 2 && c.label[0] == 0 && c.label[1] == 1);
+    assert_non_null(strstr(warning(&c, "system-files"), "4 files"));
+    collection_close(&c);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(recordings_keep_the_rate_of_their_files),
                                        cmocka_unit_test(recordings_of_several_rates_get_the_lowest_one),
                                        cmocka_unit_test(the_rate_of_the_upload_wins),
                                        cmocka_unit_test(the_stored_form_has_the_rate_and_without_one_it_is_8000),
-                                       cmocka_unit_test(a_query_states_the_rate_of_its_recording)};
+                                       cmocka_unit_test(a_query_states_the_rate_of_its_recording),
+                                       cmocka_unit_test(archives_of_other_systems_are_read)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
