@@ -686,7 +686,7 @@ class _Labels:
     Y: one integer or text for each input (a text of several words is a sequence), a list of tokens, a set of names, a boolean array
     [inputs][names], or numbers to predict, [inputs] or [inputs][numbers]."""
 
-    def __init__(self, Y: Any, names: Optional[Sequence[str]], numbers: Optional[bool] = None):
+    def __init__(self, Y: Any, names: Optional[Sequence[str]], numbers: Optional[bool] = None, absent: Optional[str] = None):
         self.names = [str(name) for name in names] if names is not None else None
         first = Y[0] if len(Y) else None
         array = Y if isinstance(Y, np.ndarray) else None
@@ -698,9 +698,11 @@ class _Labels:
                 raise ValueError("names must have one name for each column of Y")
         elif isinstance(first, (set, frozenset)):
             self.form, self.table = "set", sorted({name for labels in Y for name in labels}, key=str)
-            self.array = np.array([[name in labels for name in self.table] for labels in Y], bool)
-        elif array is not None and array.dtype == bool and array.ndim == 2:
-            self.form, self.table, self.array = "flags", list(range(array.shape[1])), array
+            self.array = np.array([[name in labels for name in self.table] for labels in Y], bool).reshape(len(Y), len(self.table))
+        elif array is not None and array.ndim == 2 and (array.dtype == bool or (array.dtype.kind in "iuf" and np.isin(array, (0, 1)).all())):
+            self.form, self.table, self.array = "flags", list(range(array.shape[1])), array.astype(bool)  # a matrix of MultiLabelBinarizer too
+            if self.names is not None and len(self.names) != array.shape[1]:
+                raise ValueError(f"names has {len(self.names)} names, but Y has {array.shape[1]} columns")
         elif isinstance(first, (list, tuple)) or (array is not None and array.ndim == 2):
             self.form, self.table = "sequence", sorted({token for label in Y for token in label}, key=str)
             longest = max(1, max(len(label) for label in Y))
@@ -712,47 +714,49 @@ class _Labels:
             words = values.dtype.kind in "USO" and any(" " in str(value) for value in values)
             self.form, self.table = ("words", []) if words else ("class", list(np.unique(values).tolist()))
             self.array = np.array([str(value) if words else self._text(value) for value in values.tolist()])
-        self.back = {self._text(value): value for value in self.table}
-        if self.form in ("set", "flags"):
-            self.back = {str(at): value for at, value in enumerate(self.table)}
-        self.named = False
 
         wrong = [value for value in self.table if isinstance(value, (int, np.integer)) and not isinstance(value, bool) and not 0 <= value < len(self.names or [])]
         if self.names is not None and wrong:
             raise ValueError(f"names has {len(self.names)} names, for the labels 0 to {len(self.names) - 1}; Y also has {wrong[0]}")
+        sets = self.form in ("set", "flags")
+        # the names of a set, one for each column of `array`; the tokens of the daemon are names
+        self.columns = [self._named(value) for value in self.table] if sets else []
+        if sets and (len(set(self.columns)) < len(self.columns) or "" in self.columns):
+            raise ValueError(f"the names of a set must differ and not be empty; got {self.columns}")
+        self.back = dict(zip(self.columns if sets else map(self._text, self.table), self.table))
+        self.absent = self._named(absent) if absent is not None else None
 
-    def use_names(self) -> None:
-        """States that an upload contains the names of a set, and not their numbers."""
-        self.back = {self.name(at): value for at, value in enumerate(self.table)}
-        self.named = True
+    def _named(self, value: Any) -> str:
+        """Returns the name of a label, which is one of `names` if the label is an integer."""
+        if self.names is not None and not isinstance(value, str) and float(value).is_integer() and 0 <= int(value) < len(self.names):
+            value = self.names[int(value)]
+        return str(int(value)) if isinstance(value, float) and value.is_integer() else str(value)
+
+    def symbol(self, value: Any) -> str:
+        """Returns the name in an upload that the symbol of a box stands for: a name, or a label as in Y."""
+        text = str(value)
+        return self._named(int(text)) if text not in self.back and text.isdigit() else text
 
     def _text(self, value: Any) -> str:
         """Returns the token that stands for a label in the upload: its name if the caller gave one."""
-        if self.names is not None and not isinstance(value, str) and float(value).is_integer() and 0 <= int(value) < len(self.names):
-            value = self.names[int(value)]
-        text = str(int(value)) if isinstance(value, float) and value.is_integer() else str(value)
+        text = self._named(value)
         if not text or any(c.isspace() for c in text):
             raise ValueError(f"a label must not be empty or contain spaces; got {text!r}")
         return text
 
     def name(self, token: Any) -> str:
         """Returns the name of a token that the daemon sent, to be shown to people."""
-        if self.named or self.form == "number":
-            return str(token)
-        value = self.back.get(str(token), token)
-        if self.form in ("set", "flags") and self.names is not None and str(token).isdigit() and int(token) < len(self.names):
-            return self.names[int(token)]
-        return str(token if self.form in ("class", "sequence", "words") else value)
+        return str(token)
 
     def decode(self, tokens: List[str]) -> Any:
         known = [self.back.get(token, token) for token in tokens if self.form == "words" or token in self.back]
         if self.form == "class":
-            return known[0] if known else None
+            return known[0] if known else self.back.get(self.absent, self.absent)
         if self.form == "set":
             return set(known)
         if self.form == "flags":
             return [at in known for at in range(len(self.table))]
-        return " ".join(tokens) if self.form == "words" else known
+        return (" ".join(tokens) or self.absent or "") if self.form == "words" else known
 
     def collect(self, answers: List[Any]) -> np.ndarray:
         if self.form == "flags":
@@ -762,6 +766,48 @@ class _Labels:
         out = np.empty(len(answers), object)
         out[:] = answers
         return out
+
+
+_MISSING = {"", "nan", "NaN", "NAN", "NA", "N/A", "n/a", "#N/A", "<NA>", "NaT", "None", "NULL", "null"}  # as the daemon reads texts
+
+
+def _is_missing(label: Any) -> bool:
+    """Whether a label is None, NaN, pandas.NA, NaT, a text that stands for them, or contains one of them."""
+    if isinstance(label, (set, frozenset, list, tuple)) or (isinstance(label, np.ndarray) and label.ndim):
+        return any(_is_missing(one) for one in label if not (isinstance(one, str) and not one))
+    if label is None or type(label).__name__ in ("NAType", "NaTType"):
+        return True
+    return label in _MISSING if isinstance(label, str) else bool(label != label)
+
+
+def _labelled(Y: Any, missing: str) -> Optional[List[int]]:
+    """Returns the samples that have a label; None: all. missing: "refuse" or "drop"."""
+    if missing not in ("refuse", "drop"):
+        raise ValueError(f"missing must be 'refuse' or 'drop'; got {missing!r}")
+    if isinstance(Y, np.ndarray) and Y.dtype.kind in "biu":
+        return None
+    gone = [at for at, label in enumerate(Y) if _is_missing(label)]
+    if gone and (missing == "refuse" or len(gone) == len(Y)):
+        raise ValueError(f"row {gone[0]} has no label (rows count from 0); {len(gone)} of {len(Y)} rows have none. fit(..., missing='drop') leaves them out")
+    if not gone:
+        return None
+    warnings.warn(f"{len(gone)} of {len(Y)} rows have no label and were left out; the first is row {gone[0]}", RuntimeWarning, stacklevel=3)
+    out = set(gone)
+    return [at for at in range(len(Y)) if at not in out]
+
+
+def _rows(values: Any, kept: Optional[List[int]]) -> Any:
+    if kept is None or values is None:
+        return values
+    return values[kept] if isinstance(values, np.ndarray) else [values[at] for at in kept]
+
+
+def _separator(names: Iterable[str]) -> Optional[str]:
+    """A character that separates names in a text and occurs in none of them; None: blanks do."""
+    text = "".join(names)
+    if not any(c in text for c in " \t|;,"):
+        return None
+    return next(c for c in "|;,/#~^" + "".join(map(chr, range(0xA1, 0x250))) if c not in text)
 
 
 def _are_numbers(Y: Any) -> bool:
@@ -909,9 +955,11 @@ class Motifs(_TransformerMixin, _Estimator):
         return {"X_types": ["3darray", "string"], "requires_y": True, "_skip_test": True}
 
     def fit(self, X: Any, Y: Any, names: Optional[Sequence[str]] = None, groups: Optional[Sequence[Any]] = None, boxes: Any = None,
-            numbers: Optional[bool] = None) -> "Motifs":
+            numbers: Optional[bool] = None, missing: str = "refuse", absent: Optional[str] = None) -> "Motifs":
         """Uploads the data once, trains, and waits. Y: an integer or text for each input (a text of several words is a sequence), lists of
-        tokens, sets of names, a boolean array [n][names], or numbers to predict ([n] or [n][k]). numbers: whether Y contains numbers to
+        tokens, sets of names, an array [n][names] of booleans or of zeros and ones, as of MultiLabelBinarizer, or numbers to predict ([n] or [n][k]).
+        A frame of pandas has the names of its columns. missing: "drop" leaves out the samples whose label is None, NaN or empty; otherwise they raise
+        a ValueError. absent: the class, such as "normal", that says that the other names are not there. numbers: whether Y contains numbers to
         predict; None: it does if it has floats that are no integers. names: the names of integer labels or of the columns of Y. groups: a name or
         number for each input; inputs of one group are either all trained on or all held out. boxes: [m][6], the columns are sample, row0, row1,
         col0, col1 and symbol; only the evaluation uses them."""
@@ -923,11 +971,21 @@ class Motifs(_TransformerMixin, _Estimator):
             raise ValueError(f"X and Y must have the same length; got {len(X)} and {len(Y)}")
         if len(X) == 0:
             raise ValueError("X is empty")
+        if names is None and getattr(Y, "ndim", 1) == 2 and hasattr(Y, "columns"):
+            names = [str(name) for name in Y.columns]
+        Y = Y.toarray() if hasattr(Y, "toarray") else Y  # a sparse matrix
         X, Y = (getattr(value, "to_numpy", lambda value=value: value)() for value in (X, Y))  # frames and series of pandas
-        client, labels = self._client(), _Labels(Y, names, numbers)
+        kept = _labelled(Y, missing)
+        if kept is not None:
+            if boxes is not None:
+                raise ValueError("missing='drop' and boxes cannot be used together, because boxes count all samples; leave the samples out first")
+            X, Y, groups = _rows(X, kept), _rows(Y, kept), _rows(np.asarray(groups) if groups is not None else None, kept)
+        client, labels = self._client(), _Labels(np.array(Y.tolist()) if kept is not None and isinstance(Y, np.ndarray) else Y, names, numbers, absent)
         if labels.form == "number" and boxes is not None:
             raise ValueError("boxes are not allowed if Y contains numbers")
         data, format, options = self._files(X, labels, groups, boxes)
+        if absent is not None:
+            options["absent"] = labels.absent
         self.data_ = client.upload(data, format, **options)
         config = {"dataset_name": self.data_["name"], "seed": int(self.random_state), "total_samples": self.total_samples, "effort": self.effort,
                   "dataset_split": "groups" if groups is not None else None}
@@ -939,27 +997,28 @@ class Motifs(_TransformerMixin, _Estimator):
         if isinstance(X[0], str) or self.sample_rate:
             if boxes is not None or (isinstance(X[0], str) and groups is not None):
                 raise ValueError("boxes and groups need arrays; upload a file with Client.upload() instead")
-            words = [" ".join(repr(float(value)) for value in np.atleast_1d(label)) if labels.form == "number"
-                     else " ".join(token for token in np.atleast_1d(label).tolist() if token) if labels.form not in ("set", "flags")
-                     else " ".join(labels.name(at) for at in np.flatnonzero(label)) for label in labels.array]
             sets = labels.form in ("set", "flags")
-            target = {"target": "number"} if labels.form == "number" else {}
+            separator = _separator(labels.columns) if sets else None
+            words = [" ".join(repr(float(value)) for value in np.atleast_1d(label)) if labels.form == "number"
+                     else " ".join(token for token in np.atleast_1d(label).tolist() if token) if not sets
+                     else (separator or " ").join(labels.columns[at] for at in np.flatnonzero(label)) for label in labels.array]
+            options = {"number": {"target": "number"}, "class": {"target": "class"}, "sequence": {"target": "sequence"}}.get(labels.form, {})
             if sets:
-                labels.use_names()
+                options = {"target": "labels", "separator": separator or "blank"}
             if isinstance(X[0], str):
                 wrong = next((text for text in X if not text.isalpha()), None)
                 if wrong is not None:
                     raise ValueError(f"X must contain texts of letters only; got {str(wrong)[:60]!r}. Read files into arrays, or use Client.upload()")
                 records = "".join(f">s{at} {label}\n{letters}\n" for at, (letters, label) in enumerate(zip(X, words)))
-                return records.encode(), "fasta", {"target": "labels"} if sets else target
-            return _recordings(X, self.sample_rate, words, sets, groups), "tar", target
+                return records.encode(), "fasta", options
+            return _recordings(X, self.sample_rate, words, sets, groups), "tar", options
         arrays = {"x": self._array(X, upload=True), "y": labels.array}
-        if labels.form == "number" and labels.names is not None:
-            arrays["names"] = np.array(labels.names)
+        if labels.columns or (labels.form == "number" and labels.names is not None):
+            arrays["names"] = np.array(labels.columns or labels.names)
         if groups is not None:
             arrays["group"] = np.array([str(group) for group in groups])
         if boxes is not None:
-            arrays["boxes"] = np.asarray([[str(value) for value in box] for box in boxes])
+            arrays["boxes"] = np.asarray([[*map(str, box[:5]), labels.symbol(box[5])] for box in boxes])
         return _npz(arrays), "npz", {"target": "number"} if labels.form == "number" else {}
 
     def _array(self, X: Any, upload: bool = False) -> np.ndarray:
@@ -1073,7 +1132,8 @@ def _wav(samples: Any, rate: int) -> bytes:
 
 def _recordings(X: Any, rate: int, words: List[str], sets: bool, groups: Any) -> bytes:
     head = ["file", "labels" if sets else "label"] + (["group"] if groups is not None else [])
-    rows = [[f"{at}.wav", label] + ([str(groups[at])] if groups is not None else []) for at, label in enumerate(words)]
+    rows = [[f"{at}.wav", *('"' + text.replace('"', '""') + '"' for text in [label] + ([str(groups[at])] if groups is not None else []))]
+            for at, label in enumerate(words)]
     members = [(f"{at}.wav", _wav(one, rate)) for at, one in enumerate(X)] + [("labels.csv", "\n".join(map(",".join, [head, *rows])).encode())]
     out = io.BytesIO()
     with tarfile.open(fileobj=out, mode="w") as tar:

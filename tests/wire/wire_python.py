@@ -248,21 +248,64 @@ class Examples(unittest.TestCase):
 class Labels(unittest.TestCase):
     def test_every_form_of_labels_comes_back_as_it_went(self):
         for Y, tokens, back in ((np.array([3, 5, 3]), ["5"], 5), (["a", "b"], ["b"], "b"), (["a b", "b"], ["b", "a"], "b a"), ([[1, 2], [2]], ["2", "1"], [2, 1]),
-                                ([{"x", "y"}, {"y"}], ["1"], {"y"}), (np.array([[True, False], [True, True]]), ["1"], [False, True])):
+                                ([{"x", "y z"}, {"y z"}], ["y z"], {"y z"}), (np.array([[True, False], [True, True]]), ["1"], [False, True])):
             labels = motifd._Labels(Y, None)
             self.assertEqual(labels.decode(tokens), back, Y)
         self.assertEqual(motifd._Labels(np.array([0, 1]), ["cat", "dog"]).array.tolist(), ["cat", "dog"])
         self.assertEqual(motifd._Labels(np.array([0, 1]), ["cat", "dog"]).decode(["dog"]), 1)
         sets, flags = motifd._Labels([{"x", "y"}, {"y"}], None), motifd._Labels(np.array([[True, False], [True, True]]), ["x", "y"])
-        for labels, back in ((sets, {"y"}), (flags, [False, True])):  # DNA and recordings are uploaded with names
-            labels.use_names()
+        for labels, back in ((sets, {"y"}), (flags, [False, True])):
             self.assertEqual((labels.decode(["y"]), labels.name("y")), (back, "y"))
+        binarized = motifd._Labels(np.array([[1, 0], [1, 1]]), ["x", "y"])
+        self.assertEqual((binarized.form, binarized.columns, binarized.decode(["y"])), ("flags", ["x", "y"], [False, True]))
+        numbered = motifd._Labels([{2, 0}, {2}], ["cat", "dog", "owl"])
+        self.assertEqual((numbered.columns, numbered.decode(["owl"]), numbered.symbol("2"), numbered.symbol("cat")), (["cat", "owl"], {2}, "owl", "cat"))
+        self.assertEqual(motifd._Labels(["ok", "crack"], None, absent="ok").decode([]), "ok")
         for Y in (np.array([0.5, 1]), [0.5, 1.0], np.array([[0.5, 1], [2, 3]])):
             self.assertEqual(motifd._Labels(Y, None).form, "number", Y)
         self.assertEqual((motifd._Labels(np.array([0.0, 1]), None).form, motifd._Labels([1, 2], None, True).form), ("class", "number"))
         for wrong in (np.array([0.5, np.inf]), np.zeros((2, 2, 2)), [["a b"], ["c"]]):
             with self.assertRaises(ValueError):
                 motifd._Labels(wrong, None)
+
+
+class Sets(unittest.TestCase):
+    """Names of sets reach the daemon, in whatever form Y has them, and samples without a label do not."""
+
+    def uploaded(self, X, Y, **settings):
+        model = motifd.Motifs(DAEMON.url)
+        model._train = lambda *arguments: None
+        model.fit(X, Y, **settings)
+        return {one["name"]: one["count"] for one in model.data_["vocabulary"]}, model.data_
+
+    def test_names_of_sets_reach_the_daemon(self):
+        X = pictures(4)[0]
+        letters = ["ACGTACGT", "ACGTTCGT", "AGGTACGT", "ACGTACGA"]
+        matrix = np.array([[1, 0], [1, 1], [0, 0], [0, 1]])
+        for inputs in (X, letters):
+            for Y, names in (([{"hot dog"}, {"hot dog", "a,b"}, set(), {"a,b"}], None), (matrix, ["hot dog", "a,b"]), (matrix == 1, ["hot dog", "a,b"])):
+                counts, data = self.uploaded(inputs, Y, names=names)
+                self.assertEqual((counts, data["target"]), ({"hot dog": 2, "a,b": 2}, "labels"))
+
+    def test_samples_without_a_label_are_refused_or_left_out(self):
+        X = pictures(4)[0]
+
+        class NAType:  # as pandas has it
+            def __ne__(self, other):
+                raise TypeError("boolean value of NA is ambiguous")
+        for nothing in (None, float("nan"), "", "NA", NAType()):
+            for Y in (["a", "b", nothing, "a"], ["a b", "b", nothing, "c"], [{"a"}, {"b"}, nothing, set()], np.array(["a", "b", nothing, "a"], object)):
+                with self.assertRaisesRegex(ValueError, "row 2 has no label"):
+                    motifd.Motifs(DAEMON.url).fit(X, Y)
+                with self.assertWarnsRegex(RuntimeWarning, "1 of 4 rows have no label"):
+                    counts, data = self.uploaded(X, Y, missing="drop")
+                self.assertEqual(data["samples"], 3)
+        with self.assertWarns(RuntimeWarning):
+            self.assertEqual(self.uploaded(X, np.array([0.0, 1, np.nan, 1]), missing="drop")[0], {"0": 1, "1": 2})
+
+    def test_the_absent_class_is_the_empty_set(self):
+        counts, data = self.uploaded(pictures(4)[0], ["ok", "crack", "ok", "hole"], absent="ok")
+        self.assertEqual((counts, data["target"]), ({"crack": 1, "hole": 1}, "labels"))
 
 
 class Newcomers(unittest.TestCase):
