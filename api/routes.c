@@ -139,6 +139,7 @@ static const struct config_field bundle_query[] = {
 #define UPLOAD_INTEGER(BIT, option, low, high, none, what, ...) PARAMETER_INTEGER(#option, low, high, what),
 #define UPLOAD_CHOICE(BIT, option, all, stated, none, what, ...) PARAMETER_CHOICE(#option, stated, what),
 #define UPLOAD_LAYOUT UPLOAD_CHOICE
+#define UPLOAD_FLAG(BIT, option, what, ...) PARAMETER_FLAG(#option, what),
 static const struct config_field dataset_query[] = {
     PARAMETER_CHOICE("format", collection_format_names,
                      "format of the body; with this parameter the Content-Type has no effect and may be missing"),

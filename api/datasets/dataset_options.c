@@ -108,11 +108,14 @@ static void add_difference(struct dataset_difference *to, const char *option)
     to->any = true;
 }
 
-/* Returns whether a document has this value of an option. */
-static bool has_value(const cJSON *options, const struct collection_option_row *row, const char *value)
+/* Returns whether a document has this value of an option. usual: the value is the usual one, which a document that is
+ * older than the option lacks. */
+static bool has_value(const cJSON *options, const struct collection_option_row *row, const char *value, bool usual)
 {
     const cJSON *item = cJSON_GetObjectItemCaseSensitive(options, row->field.name);
     char number[COLLECTION_OPTION_TEXT] = "";
+    if (item == NULL && usual)
+        return true;
     if (cJSON_IsNumber(item))
         (void)snprintf(number, sizeof number, "%d", item->valueint);
     return strcmp(cJSON_IsString(item) ? item->valuestring : number, value) == 0;
@@ -136,7 +139,7 @@ enum status dataset_options_compare(const struct upload_request *request, const 
     for (const struct collection_option_row *row = collection_option_rows; row->field.name != NULL; row++) {
         char value[COLLECTION_OPTION_TEXT];
         shown_value(request, c, row, value);
-        if (!has_value(options, row, value))
+        if (!has_value(options, row, value, collection_option_is_usual(row, &request->options)))
             add_difference(out, row->field.name);
     }
     cJSON_Delete(about);

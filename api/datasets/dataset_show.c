@@ -72,7 +72,11 @@ static void write_option(const struct sink *out, const struct config_field *p, c
     const bool choice = p->choices != NULL || folders != NULL;
     sink_begin_object(out, NULL);
     sink_text(out, "name", p->name);
-    sink_text(out, "type", choice ? "choice" : p->type == FIELD_INT ? "integer" : "text");
+    sink_text(out, "type",
+              choice                  ? "choice"
+              : p->type == FIELD_INT  ? "integer"
+              : p->type == FIELD_BOOL ? "boolean"
+                                      : "text");
     sink_text(out, "meaning", collection_option_meaning(option, format->name));
     if (choice)
         write_choices(out, p, format, folders, option);

@@ -76,8 +76,7 @@ bool utf8_printable(const char *text, size_t bytes)
 
 /* ---- forms of one text ------------------------------------------------------------------------------------- */
 
-/* Writes the character with this code point as UTF-8; returns its length in bytes, 1 to 4. */
-static size_t utf8_write(uint32_t point, char out[4])
+size_t utf8_write(uint32_t point, char out[4])
 {
     size_t more = point < 0x80 ? 0 : point < 0x800 ? 1 : point < 0x10000 ? 2 : 3;
     static const unsigned char first[] = {0, 0xC0, 0xE0, 0xF0};
@@ -148,6 +147,11 @@ static size_t one_form(const char *text, size_t bytes, bool fold, char *out)
 size_t utf8_composed(const char *text, size_t bytes, char *out)
 {
     return one_form(text, bytes, false, out);
+}
+
+size_t utf8_folded(const char *text, size_t bytes, char *out)
+{
+    return one_form(text, bytes, true, out);
 }
 
 static void append_escape(struct buf *out, uint32_t point, enum utf8_escapes escapes)

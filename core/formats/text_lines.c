@@ -48,6 +48,17 @@ bool plain_word(struct plain_line *line, struct plain_line *word)
     return size > 0;
 }
 
+struct plain_line plain_trimmed(struct plain_line line)
+{
+    while (line.size > 0 && strchr(" \t", line.at[0])) {
+        line.at++;
+        line.size--;
+    }
+    while (line.size > 0 && strchr(" \t", line.at[line.size - 1]))
+        line.size--;
+    return line;
+}
+
 bool plain_field(struct plain_line *line, char separator, struct plain_line *field)
 {
     if (line->at == NULL)

@@ -25,6 +25,8 @@ struct plain_lines plain_lines(const char *text, size_t size);
 bool plain_next(struct plain_lines *lines, struct plain_line *line);
 /* Removes the next word (separated by spaces and tabs) from the beginning of a line; false if no word is left. */
 bool plain_word(struct plain_line *line, struct plain_line *word);
+/* The line without the spaces and tabs at its ends. */
+struct plain_line plain_trimmed(struct plain_line line);
 /* Removes the next field, up to `separator` or the end, from the beginning of a line. Fields may be empty. False if
  * no field is left. */
 bool plain_field(struct plain_line *line, char separator, struct plain_line *field);

@@ -19,6 +19,7 @@
     OPTION_TEXT(flag, placeholder, help),
 #define UPLOAD_CHOICE(BIT, member, all, stated, none, what, some, some_meaning, other, flag, name, help)               \
     OPTION_TEXT(flag, name, help),
+#define UPLOAD_FLAG(BIT, member, what, some, some_meaning, other, flag, help) OPTION_FLAG(flag, help),
 #define UPLOAD_LAYOUT(...)                                                                                             \
     OPTION_FLAG("channels-first", "put, npz, npy and safetensors: [n][channels][rows][cols]"),                         \
         OPTION_FLAG("channels-last", "put, npz, npy and safetensors: [n][rows][cols][channels]"),                      \
@@ -281,12 +282,16 @@ static void view_dataset(struct ctl *ctl, const cJSON *set)
 #undef UPLOAD_INTEGER
 #undef UPLOAD_CHOICE
 #undef UPLOAD_LAYOUT
-#define UPLOAD_TEXT(BIT, member, most, what, some, some_meaning, other, flag, ...) {#member, flag},
-#define UPLOAD_INTEGER(BIT, member, low, high, none, what, some, some_meaning, other, flag, ...) {#member, flag},
-#define UPLOAD_CHOICE(BIT, member, all, stated, none, what, some, some_meaning, other, flag, ...) {#member, flag},
+#undef UPLOAD_FLAG
+#define UPLOAD_TEXT(BIT, member, most, what, some, some_meaning, other, flag, ...) {#member, flag, false},
+#define UPLOAD_INTEGER(BIT, member, low, high, none, what, some, some_meaning, other, flag, ...) {#member, flag, false},
+#define UPLOAD_CHOICE(BIT, member, all, stated, none, what, some, some_meaning, other, flag, ...)                      \
+    {#member, flag, false},
+#define UPLOAD_FLAG(BIT, member, what, some, some_meaning, other, flag, ...) {#member, flag, true},
 #define UPLOAD_LAYOUT(...)
 static const struct {
     const char *name, *flag;
+    bool bare; /* the option has no value */
 } uploaded[] = {
 #include "core/data/uploads/options.inc"
 };
@@ -311,7 +316,7 @@ static int send(struct ctl *ctl, const struct options *args, const char *name, F
         if (!options_has(args, uploaded[i].flag))
             continue;
         buf_format(&path, "&%s=", uploaded[i].name);
-        http_escape(&path, options_value(args, uploaded[i].flag));
+        http_escape(&path, uploaded[i].bare ? "1" : options_value(args, uploaded[i].flag));
     }
     const char *layout = options_has(args, "channels-first")  ? "channels-first"
                          : options_has(args, "channels-last") ? "channels-last"

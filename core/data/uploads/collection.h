@@ -167,12 +167,18 @@ extern const char
 enum collection_negatives { NEGATIVES_NONE, NEGATIVES_SHUFFLE, NEGATIVES_GC };
 extern const char *const collection_negatives[]; /* "none", "shuffle", "gc"; NULL-terminated */
 
+/* What happens to a sample without a label. REFUSE: the upload is refused. DROP: the sample is left out. KEEP: as
+ * REFUSE, but texts such as NaN and None are names. */
+enum collection_missing { MISSING_REFUSE, MISSING_DROP, MISSING_KEEP };
+extern const char *const collection_missing[]; /* "refuse", "drop", "keep"; NULL-terminated */
+
 /* Options of an upload that only some formats read (options.inc); each is one bit. The member `reads` of struct
  * collection_format has the bits of the options that a format reads. */
 #define UPLOAD_TEXT(BIT, ...) OPTION_PLACE_##BIT,
 #define UPLOAD_INTEGER UPLOAD_TEXT
 #define UPLOAD_CHOICE UPLOAD_TEXT
 #define UPLOAD_LAYOUT UPLOAD_TEXT
+#define UPLOAD_FLAG UPLOAD_TEXT
 enum {
 #include "core/data/uploads/options.inc"
     COLLECTION_OPTIONS
@@ -186,6 +192,7 @@ enum collection_option {
 #undef UPLOAD_INTEGER
 #undef UPLOAD_CHOICE
 #undef UPLOAD_LAYOUT
+#undef UPLOAD_FLAG
 
 /* What the user states about the file. Texts are borrowed. If a text is "", the format's own rules apply. */
 struct collection_options {
@@ -198,7 +205,9 @@ struct collection_options {
 #define UPLOAD_INTEGER(BIT, member, ...) int member;
 #define UPLOAD_CHOICE(BIT, member, ...) enum collection_##member member;
 #define UPLOAD_LAYOUT UPLOAD_CHOICE
+#define UPLOAD_FLAG(BIT, member, ...) int member; /* 0 or 1 */
 #include "core/data/uploads/options.inc"
+#undef UPLOAD_FLAG
 #undef UPLOAD_TEXT
 #undef UPLOAD_INTEGER
 #undef UPLOAD_CHOICE

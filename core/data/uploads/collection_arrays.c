@@ -256,11 +256,14 @@ static enum status take_tokens(struct builder *b, const struct npy *y, int64_t s
     size_t width = (size_t)width_of(y), first = (size_t)sample * width;
     enum status status = STATUS_OK;
     if (y->texts && y->rank == 1)
-        return builder_words(b, y->texts[sample], err);
+        return builder_label(b, y->texts[sample], strlen(y->texts[sample]), "sample", sample, err);
     for (size_t i = first; !status && i < first + width; i++) {
         if (y->rank == 2 && (y->texts ? y->texts[i][0] == '\0' : y->values[i] < 0))
             continue;
-        if (!name_at(y, i, name))
+        bool whole = name_at(y, i, name);
+        if (y->texts ? builder_says_missing(b, name, strlen(name)) : isnan(y->values[i]))
+            return builder_no_label(b, "sample", sample, err);
+        if (!whole)
             return error_set(err, STATUS_INVALID, NULL,
                              "member 'y': the label of sample %lld is not an integer; use integers or text, or state "
                              "target=number",

@@ -1,5 +1,4 @@
-/* Builds a collection sample by sample and finishes it: sorts the vocabulary, determines the target, sorts the boxes by
- * sample, and does the checks that hold for every format. */
+/* Builds a collection sample by sample. builder_finish.c finishes it. */
 #include "core/data/uploads/collection_build.h"
 
 #include <math.h>
@@ -8,7 +7,6 @@
 #include <string.h>
 
 #include "core/base/grown.h"
-#include "core/base/utf8.h"
 #include "core/formats/csv.h"
 
 /* Numbers as targets: how readers add them to a collection, sample by sample, and the checks at the end.
@@ -19,8 +17,7 @@
 enum { NUMBER_TEXT = 64 };
 static const double LARGEST = 3.4e38; /* a little less than the largest float */
 
-/* Reports that a sample has too few numbers. */
-static enum status too_few(const struct builder *b, struct error *err)
+enum status builder_too_few(const struct builder *b, struct error *err)
 {
     int64_t sample = b->width > 0 ? b->numbers / b->width : 0;
     const struct collection_names *records = &b->c->records;
@@ -41,7 +38,7 @@ enum status builder_value(struct builder *b, double value, struct error *err)
     if (sample == 0 && b->width < NUMBERS_MOST)
         b->width++;
     if (b->numbers < sample * b->width)
-        return too_few(b, err);
+        return builder_too_few(b, err);
     if (b->numbers >= b->at * b->width)
         return error_set(err, STATUS_INVALID, NULL, "target=number: sample %lld has more than %d numbers, %s",
                          (long long)sample, b->width,
@@ -86,33 +83,6 @@ enum status builder_value_name(struct builder *b, const char *name, struct error
         return error_memory(err, "names");
     names->name[names->count++] = copy;
     return STATUS_OK;
-}
-
-/* Checks that every sample has as many numbers as the first one, and gives each of these numbers a name.
- * builder_finish() calls it. */
-static enum status builder_numbers_finish(struct builder *b, struct error *err)
-{
-    struct collection *c = b->c;
-    enum status status = STATUS_OK;
-    if (c->kind == COLLECTION_TABLE)
-        return error_set(err, STATUS_INVALID, NULL,
-                         "target=number is not for tables; if the columns are the points of a signal, upload them "
-                         "with layout=signals, otherwise leave target out");
-    if (c->target != TARGET_NONE || b->numbers < c->count * (b->width > 0 ? b->width : 1))
-        return c->target != TARGET_NONE
-                   ? error_set(err, STATUS_INVALID, NULL, "target=number: the file has a class at every position")
-                   : too_few(b, err);
-    bool named = c->vocabulary.count > 0;
-    for (int k = 0; !status && !named && k < b->width; k++) {
-        char name[16];
-        snprintf(name, sizeof name, "%d", k);
-        status = builder_value_name(b, b->width == 1 ? "value" : name, err);
-    }
-    if (!status && c->vocabulary.count != b->width)
-        return error_set(err, STATUS_INVALID, NULL, "target=number: there are %d names for %d numbers",
-                         c->vocabulary.count, b->width);
-    c->target = TARGET_NUMBER;
-    return status;
 }
 
 /* Grows an array with capacity *room so that it holds `count` elements; the capacity doubles. */
@@ -210,7 +180,7 @@ enum status name_list_add(struct name_list *list, const char *name, size_t bytes
 void builder_init(struct builder *b, struct collection *c, const struct collection_options *options,
                   const struct collection_limits *limits)
 {
-    *b = (struct builder){.c = c, .limits = *limits, .wanted = options->target};
+    *b = (struct builder){.c = c, .limits = *limits, .options = options, .wanted = options->target};
     value_store_open(&b->store, options->store, limits->bytes);
 }
 
@@ -218,6 +188,10 @@ void builder_close(struct builder *b)
 {
     name_list_close(&b->vocabulary);
     name_list_close(&b->groups);
+    name_list_close(&b->symbols);
+    free(b->text);
+    free(b->texts);
+    free(b->missing);
     value_store_close(&b->store);
     free(b->box_sample);
 }
@@ -326,29 +300,80 @@ enum status builder_token_once(struct builder *b, const char *token, size_t byte
     return builder_token(b, token, bytes, err);
 }
 
-enum status builder_words(struct builder *b, const char *text, struct error *err)
+/* ---- texts of labels --------------------------------------------------------------------------------------- */
+
+bool builder_says_missing(const struct builder *b, const char *text, size_t bytes)
 {
-    enum status status = STATUS_OK;
-    if (b->wanted == TARGET_NUMBER)
-        return builder_values(b, text, strlen(text), err);
-    if (b->wanted == TARGET_CLASS) {
-        b->reworded = b->reworded || strchr(text, ' ');
-        return text[0] != '\0' ? builder_token(b, text, strlen(text), err) : STATUS_OK;
-    }
-    for (const char *at = text + strspn(text, " "); !status && *at;) {
-        size_t bytes = strcspn(at, " ");
-        status = builder_token(b, at, bytes, err);
-        at += bytes;
-        at += strspn(at, " ");
-    }
+    static const char *const missing[] = {"nan",  "NaN",  "NAN",  "NA",   "N/A",  "n/a",
+                                          "#N/A", "<NA>", "None", "NULL", "null", "NaT"};
+    for (size_t i = 0; b->options->missing != MISSING_KEEP && i < sizeof missing / sizeof missing[0]; i++)
+        if (strlen(missing[i]) == bytes && memcmp(missing[i], text, bytes) == 0)
+            return true;
+    return false;
+}
+
+/* Whether a label may have any number of names, so that none is a label too. */
+static bool has_several(const struct builder *b)
+{
+    enum collection_target target = b->wanted != TARGET_NONE ? b->wanted : b->usual;
+    return target == TARGET_LABELS || target == TARGET_SEQUENCE || target == TARGET_COUNT;
+}
+
+enum status builder_no_label(struct builder *b, const char *what, int64_t number, struct error *err)
+{
+    bool several = has_several(b);
+    if (b->missing_count > 0 && b->missing[b->missing_count - 1] == b->at - 1)
+        return STATUS_OK;
+    if (b->missing_count == 0)
+        (void)snprintf(b->first_missing, sizeof b->first_missing, "%s %lld", what, (long long)number);
+    if (b->options->missing != MISSING_DROP)
+        return error_set(err, STATUS_INVALID, NULL,
+                         "%s has no label; every %s needs one%s. missing=drop (motifctl: --missing drop) leaves it out",
+                         b->first_missing, what,
+                         several ? "" : ", unless the labels are sets: target=labels (motifctl: --target labels)");
+    enum status status =
+        collection_build_grow((void **)&b->missing, &b->missing_room, b->missing_count + 1, sizeof *b->missing, err);
+    if (!status)
+        b->missing[b->missing_count++] = b->at - 1;
     return status;
 }
 
-enum status builder_label(struct builder *b, const char *text, struct error *err)
+enum status builder_label(struct builder *b, const char *text, size_t bytes, const char *what, int64_t number,
+                          struct error *err)
 {
-    bool several = b->wanted != TARGET_NONE && b->wanted != TARGET_CLASS;
-    b->reworded = b->reworded || several;
-    return several ? builder_words(b, text, err) : builder_token(b, text, strlen(text), err);
+    bool several = has_several(b);
+    if (b->wanted == TARGET_NUMBER)
+        return builder_values(b, text, bytes, err);
+    if ((bytes == 0 && !several && !b->empties) || builder_says_missing(b, text, bytes))
+        return builder_no_label(b, what, number, err);
+    if (bytes == 0)
+        return STATUS_OK;
+    int64_t room = (int64_t)b->text_room;
+    enum status status =
+        collection_build_grow((void **)&b->texts, &b->texts_room, b->texts_count + 1, sizeof *b->texts, err);
+    if (!status)
+        status = collection_build_grow((void **)&b->text, &room, (int64_t)(b->text_used + bytes) + 1, 1, err);
+    if (status)
+        return status;
+    b->text_room = (size_t)room;
+    memcpy(b->text + b->text_used, text, bytes);
+    b->text[b->text_used + bytes] = '\0';
+    b->texts[b->texts_count++] = (struct label_text){b->at - 1, b->text_used, bytes};
+    b->text_used += bytes + 1;
+    return STATUS_OK;
+}
+
+bool builder_has_label(const struct builder *b, int64_t sample)
+{
+    int64_t low = 0, high = b->texts_count;
+    while (low < high) {
+        int64_t middle = (low + high) / 2;
+        if (b->texts[middle].sample == sample)
+            return true;
+        low = b->texts[middle].sample < sample ? middle + 1 : low;
+        high = b->texts[middle].sample < sample ? high : middle;
+    }
+    return false;
 }
 
 enum status builder_group(struct builder *b, const char *name, struct error *err)
@@ -380,40 +405,18 @@ enum status builder_part(struct builder *b, const char *text, struct error *err)
     return STATUS_OK;
 }
 
-/* Turns groups into parts if all of them, at least two, have names of parts. */
-static enum status take_groups_as_parts(struct collection *c, struct error *err)
-{
-    bool parts = c->group && !c->part && c->groups.count > 1;
-    for (int i = 0; parts && i < c->groups.count; i++)
-        parts = collection_part_named(c->groups.name[i]) >= 0;
-    if (!parts)
-        return STATUS_OK;
-    c->part = malloc((size_t)c->count);
-    if (!c->part)
-        return error_memory(err, "a data set");
-    for (int64_t i = 0; i < c->count; i++)
-        c->part[i] = (unsigned char)collection_part_named(c->groups.name[c->group[i]]);
-    for (int i = 0; i < c->groups.count; i++)
-        free(c->groups.name[i]);
-    free(c->groups.name);
-    free(c->group);
-    c->groups = (struct collection_names){0};
-    c->group = NULL;
-    return STATUS_OK;
-}
-
 enum status builder_box(struct builder *b, int64_t sample, const int32_t place[4], const char *symbol,
                         struct error *err)
 {
     struct collection *c = b->c;
-    int32_t number = name_list_find(&b->vocabulary, symbol, strlen(symbol));
-    if (number < 0)
-        return error_set(err, STATUS_INVALID, NULL, "box %lld has the symbol '%.60s', which occurs in no label",
-                         (long long)c->boxes, symbol);
+    int32_t number;
     if (c->boxes >= b->limits.labels)
         return error_set(err, STATUS_LIMIT, NULL, "there are more than %lld boxes, the most that is allowed",
                          (long long)b->limits.labels);
-    enum status status = collection_build_grow((void **)&c->box, &b->boxes_room, c->boxes + 1, sizeof *c->box, err);
+    enum status status = name_list_add(&b->symbols, symbol, strlen(symbol), &number, err);
+    if (status)
+        return status;
+    status = collection_build_grow((void **)&c->box, &b->boxes_room, c->boxes + 1, sizeof *c->box, err);
     if (status != STATUS_OK)
         return status;
     status =
@@ -423,192 +426,4 @@ enum status builder_box(struct builder *b, int64_t sample, const int32_t place[4
     memcpy(c->box[c->boxes], (int32_t[]){number, place[0], place[1], place[2], place[3]}, sizeof *c->box);
     b->box_sample[c->boxes++] = sample;
     return STATUS_OK;
-}
-
-/* Sorts the boxes by sample; within a sample they keep the order in which they were added. */
-static enum status sort_boxes(struct builder *b, struct error *err)
-{
-    struct collection *c = b->c;
-    if (c->boxes == 0)
-        return STATUS_OK;
-    int32_t(*sorted)[5] = malloc((size_t)c->boxes * sizeof *sorted);
-    int64_t *next = calloc((size_t)c->count + 1, sizeof *next);
-    c->box_start = calloc((size_t)c->count + 1, sizeof *c->box_start);
-    if (!sorted || !next || !c->box_start) {
-        free(sorted);
-        free(next);
-        return error_memory(err, "boxes");
-    }
-    for (int64_t i = 0; i < c->boxes; i++)
-        c->box_start[b->box_sample[i] + 1]++;
-    for (int64_t i = 0; i < c->count; i++)
-        next[i + 1] = c->box_start[i + 1] += c->box_start[i];
-    for (int64_t i = 0; i < c->boxes; i++)
-        memcpy(sorted[next[b->box_sample[i]]++], c->box[i], sizeof *sorted);
-    free(next);
-    free(c->box);
-    c->box = sorted;
-    return STATUS_OK;
-}
-
-/* ---- the end ----------------------------------------------------------------------------------------------- */
-
-struct named {
-    const char *name;
-    double number; /* the name as a number; NaN if it is not a number */
-    int32_t from;
-};
-
-static int compare_text(const void *a, const void *b)
-{
-    return strcmp(((const struct named *)a)->name, ((const struct named *)b)->name);
-}
-
-static int compare_number(const void *a, const void *b)
-{
-    double x = ((const struct named *)a)->number, y = ((const struct named *)b)->number;
-    return x < y ? -1 : x > y ? 1 : compare_text(a, b);
-}
-
-/* Sorts names (as numbers if all of them are numbers), so that the index of a name does not depend on the order of
- * samples. (*to)[old] is the new index of the name with the index `old`. */
-static enum status order_names(struct name_list *list, struct collection_names *out, int32_t **to, struct error *err)
-{
-    int count = list->names.count;
-    bool numbers = true;
-    struct named *named = malloc(((size_t)count + 1) * sizeof *named);
-    *to = malloc(((size_t)count + 1) * sizeof **to);
-    out->name = malloc(((size_t)count + 1) * sizeof *out->name);
-    if (!named || !*to || !out->name) {
-        free(named);
-        return error_memory(err, "names");
-    }
-    for (int32_t i = 0; i < count; i++) {
-        char *end;
-        const char *name = list->names.name[i];
-        named[i] = (struct named){name, strtod(name, &end), i};
-        numbers = numbers && *end == '\0' && isfinite(named[i].number);
-    }
-    qsort(named, (size_t)count, sizeof *named, numbers ? compare_number : compare_text);
-    for (int32_t i = 0; i < count; i++) {
-        (*to)[named[i].from] = i;
-        out->name[i] = list->names.name[named[i].from];
-    }
-    out->count = count;
-    list->names.count = 0; /* the collection owns the names now */
-    free(named);
-    return STATUS_OK;
-}
-
-static int compare_tokens(const void *a, const void *b)
-{
-    int32_t x = *(const int32_t *)a, y = *(const int32_t *)b;
-    return (x > y) - (x < y);
-}
-
-static enum status sort_sets(struct collection *c, struct error *err)
-{
-    for (int64_t i = 0; i < c->count; i++) {
-        const int32_t *label;
-        int length = collection_labels(c, i, &label);
-        qsort(c->label + c->label_start[i], (size_t)length, sizeof *label, compare_tokens);
-        for (int j = 1; j < length; j++)
-            if (c->target == TARGET_LABELS && label[j] == label[j - 1])
-                return error_set(err, STATUS_INVALID, NULL,
-                                 "sample %lld has the label '%.60s' twice; a set contains each label once",
-                                 (long long)i, c->vocabulary.name[label[j]]);
-    }
-    return STATUS_OK;
-}
-
-/* Sets the target that the user wants, if the labels fit it. */
-static enum status take_wanted(struct collection *c, enum collection_target wanted, struct error *err)
-{
-    if (c->target == TARGET_POSITIONS || c->vocabulary.count == 0)
-        return error_set(err, STATUS_INVALID, NULL, "target=%s: the file has %s; leave target out",
-                         collection_targets[wanted],
-                         c->vocabulary.count == 0 ? "no labels" : "a class at every position");
-    for (int64_t i = 0; wanted == TARGET_CLASS && i < c->count; i++)
-        if (c->label_start[i + 1] - c->label_start[i] != 1)
-            return error_set(err, STATUS_INVALID, NULL,
-                             "target=class: sample %lld has %lld labels; every sample needs exactly one", (long long)i,
-                             (long long)(c->label_start[i + 1] - c->label_start[i]));
-    c->target = wanted;
-    return STATUS_OK;
-}
-
-static enum collection_target target_of(const struct collection *c, bool set)
-{
-    bool one = true;
-    for (int64_t i = 0; one && i < c->count; i++)
-        one = c->label_start[i + 1] - c->label_start[i] == 1;
-    return c->vocabulary.count == 0 ? TARGET_NONE : set ? TARGET_LABELS : one ? TARGET_CLASS : TARGET_SEQUENCE;
-}
-
-/* Returns whether the labels would have had the same target and the same tokens without the user's choice. */
-static bool target_implied(const struct builder *b, bool set)
-{
-    if (b->wanted == TARGET_NONE || b->usual != TARGET_NONE)
-        return b->wanted != TARGET_NONE && b->wanted == b->usual;
-    bool by_count = b->wanted == TARGET_CLASS || b->wanted == TARGET_SEQUENCE;
-    return by_count && !b->reworded && b->wanted == target_of(b->c, set);
-}
-
-static enum status check_boxes(const struct collection *c, struct error *err)
-{
-    for (int64_t i = 0; c->box_start && i < c->count; i++)
-        for (int64_t j = c->box_start[i]; j < c->box_start[i + 1]; j++) {
-            const int32_t *b = c->box[j];
-            if (b[1] < 0 || b[1] >= b[2] || b[2] > c->rows || b[3] < 0 || b[3] >= b[4] ||
-                b[4] > collection_length(c, i))
-                return error_set(err, STATUS_INVALID, NULL,
-                                 "box %lld is empty or outside its sample %lld: rows %d to %d, columns %d to %d",
-                                 (long long)j, (long long)i, b[1], b[2], b[3], b[4]);
-        }
-    return STATUS_OK;
-}
-
-enum status builder_finish(struct builder *b, bool set, struct error *err)
-{
-    struct collection *c = b->c;
-    int32_t *to = NULL, *groups = NULL;
-    bool numbers = b->wanted == TARGET_NUMBER;
-    /* true: the vocabulary is not sorted, because the reader has made it and has added labels as its indices, or
-     * because the targets are numbers */
-    bool numbered = c->vocabulary.count > 0 || numbers;
-    if (c->count == 0 || c->cols == 0)
-        return error_set(err, STATUS_INVALID, NULL, "there are no samples; the file needs at least one");
-    enum status status = value_store_finish(&b->store, &c->store, &c->stored, err);
-    if (status)
-        return status;
-    c->values = b->store.form == VALUE_FLOATS ? c->store : NULL;
-    c->bytes = b->store.form == VALUE_FLOATS ? NULL : c->store;
-    c->unit = b->store.form == VALUE_UNIT_BYTES;
-    if (numbers)
-        status = builder_numbers_finish(b, err);
-    else if (!numbered)
-        status = order_names(&b->vocabulary, &c->vocabulary, &to, err);
-    if (!status && c->group)
-        status = order_names(&b->groups, &c->groups, &groups, err);
-    for (int64_t i = 0; !status && to && i < b->labels; i++)
-        c->label[i] = c->label[i] < 0 ? -1 : to[c->label[i]];
-    for (int64_t i = 0; !status && to && i < c->boxes; i++)
-        c->box[i][0] = to[c->box[i][0]];
-    for (int64_t i = 0; !status && groups && i < c->count; i++)
-        c->group[i] = groups[c->group[i]];
-    free(to);
-    free(groups);
-    if (!status)
-        status = take_groups_as_parts(c, err);
-    if (!status)
-        status = sort_boxes(b, err);
-    if (!status && target_implied(b, set))
-        c->implied |= OPTION_TARGET;
-    if (!status && b->wanted != TARGET_NONE && !numbers)
-        status = take_wanted(c, b->wanted, err);
-    if (!status && c->target == TARGET_NONE)
-        c->target = target_of(c, set);
-    if (!status && (c->target == TARGET_LABELS || c->target == TARGET_COUNT))
-        status = sort_sets(c, err);
-    return status ? status : check_boxes(c, err);
 }

@@ -20,20 +20,38 @@ void name_list_close(struct name_list *list);
 enum status name_list_add(struct name_list *list, const char *name, size_t bytes, int32_t *number, struct error *err);
 int32_t name_list_find(const struct name_list *list, const char *name, size_t bytes); /* -1: there is none */
 
+/* The label of a sample as the file has it, until labels/label_texts.c decides how labels are read. */
+struct label_text {
+    int64_t sample;
+    size_t at, bytes; /* bytes [at, at + bytes) of builder.text */
+};
+
 /* A collection that grows. The caller sets c->channels and c->rows before it adds the first sample. */
 struct builder {
     struct collection *c;
     struct collection_limits limits;
     enum collection_target wanted; /* the target that the user has chosen; NONE: none */
     enum collection_target usual;  /* the target if the user chooses none; NONE: the labels determine it */
-    bool reworded; /* the user's target has changed how a text is split into tokens, or may have changed it */
+    bool reworded;                 /* the user's target changes how texts are split into names */
+    const struct collection_options *options;
+    /* What a label's text is. cells: a cell of a table, so blanks are part of a name. headers: a text after a name,
+     * which may be a description. empties: an empty text is an empty label, and not a missing one, whatever the target
+     * is. once: a set may repeat a name. */
+    bool cells, headers, empties, once;
+    char *text; /* the texts of all labels */
+    size_t text_used, text_room;
+    struct label_text *texts; /* [texts_count] in the order of their samples */
+    int64_t texts_count, texts_room;
+    int64_t *missing; /* [missing_count] the samples without a label, which the end leaves out */
+    int64_t missing_count, missing_room;
+    char first_missing[48]; /* what messages call the first of them: "row 3" */
     struct value_store store;
     /* samples_room, labels_room, boxes_room: capacities of the arrays of c; labels: number of elements of c->label in
      * use */
     int64_t samples_room, labels_room, boxes_room, labels;
-    int64_t at; /* index + 1 of the sample to which labels and groups are added */
-    struct name_list vocabulary, groups;
-    int64_t *box_sample; /* [c->boxes] the sample of each box */
+    int64_t at;                                   /* index + 1 of the sample to which labels and groups are added */
+    struct name_list vocabulary, groups, symbols; /* symbols: of boxes, which refer to them until the end */
+    int64_t *box_sample;                          /* [c->boxes] the sample of each box */
     int64_t box_samples_room;
     /* For TARGET_NUMBER. numbers: how many were added so far; width: how many numbers the first sample has, and every
      * other sample must have. */
@@ -56,12 +74,18 @@ void builder_turn_to(struct builder *b, int64_t sample);
 /* Appends one token to the current sample's label, by name or as an index into the vocabulary. */
 enum status builder_token(struct builder *b, const char *token, size_t bytes, struct error *err);
 enum status builder_number(struct builder *b, int32_t token, struct error *err);
-/* Appends the words of a text, which are separated by spaces, as tokens. If the user wants classes, the whole text is
- * one token. */
-enum status builder_words(struct builder *b, const char *text, struct error *err);
-/* Adds the label of a table's row. The label is one name, even if it contains spaces, unless the user has chosen a
- * target with several names. */
-enum status builder_label(struct builder *b, const char *text, struct error *err);
+/* Adds the text of the current sample's label; a sample may have several texts. builder_finish() decides whether texts
+ * are names, sequences of words, or sets. If the target is numbers, the text has the numbers of the sample.
+ * what, number: what messages call the sample, such as "row" and 3. A text that stands for a missing value (NaN, NA,
+ * None, or empty where that is no label) is a missing label. */
+enum status builder_label(struct builder *b, const char *text, size_t bytes, const char *what, int64_t number,
+                          struct error *err);
+/* Notes that the current sample has no label. STATUS_INVALID, unless the user wants such samples to be left out. */
+enum status builder_no_label(struct builder *b, const char *what, int64_t number, struct error *err);
+/* Whether a text stands for a missing value: "NaN", "NA", "None", ... */
+bool builder_says_missing(const struct builder *b, const char *text, size_t bytes);
+/* Whether a label's text was added to a sample. */
+bool builder_has_label(const struct builder *b, int64_t sample);
 /* Appends a token if the current sample does not have it yet. */
 enum status builder_token_once(struct builder *b, const char *token, size_t bytes, struct error *err);
 /* Sets the group of the current sample. */
@@ -69,7 +93,7 @@ enum status builder_group(struct builder *b, const char *name, struct error *err
 /* States the part of the current sample. STATUS_INVALID: the text is not the name of a part. */
 enum status builder_part(struct builder *b, const char *text, struct error *err);
 /* Adds a box of any sample. place: row0, row1, col0, col1. The boxes of one sample keep the order in which they were
- * added. STATUS_INVALID: `symbol` is not among the tokens added so far. */
+ * added. builder_finish() refuses a symbol that occurs in no label. */
 enum status builder_box(struct builder *b, int64_t sample, const int32_t place[4], const char *symbol,
                         struct error *err);
 /* For targets that are numbers; NUMBERS_MOST limits the numbers of a sample. builder_value()
@@ -79,16 +103,11 @@ enum status builder_box(struct builder *b, int64_t sample, const int32_t place[4
 enum { NUMBERS_MOST = 4096 };
 enum status builder_value(struct builder *b, double value, struct error *err);
 enum status builder_values(struct builder *b, const char *text, size_t bytes, struct error *err);
+/* Reports that the current sample has too few numbers. */
+enum status builder_too_few(const struct builder *b, struct error *err);
 /* Names the next number of a sample. Without names, a single number is called "value", and several numbers are called
  * by their indices. */
 enum status builder_value_name(struct builder *b, const char *name, struct error *err);
-
-/* Sorts the vocabulary and the label sets, determines the target, sorts the boxes by sample, and checks the boxes. The
- * target is c->target if that is set, else the target that the user wants, if any. Otherwise it is NONE without labels,
- * LABELS if `set`, CLASS if every sample has one token, and SEQUENCE in all other cases. STATUS_INVALID: the labels do
- * not fit what the user wants. Groups that are named train, validation or test, at least
- * two of them, are not groups but the parts that the file states. */
-enum status builder_finish(struct builder *b, bool set, struct error *err);
 
 /* Adds a warning. `code` is static text; the rest is formatted like printf(). */
 enum status collection_warn(struct collection *c, struct error *err, const char *code, const char *format, ...)
@@ -104,11 +123,13 @@ void collection_list_add(struct collection_list *list, const char *name);
  * never change. */
 enum status collection_inspect(struct collection *c, struct error *err);
 
+/* The options of labels, which every format with labels reads. */
+#define LABEL_OPTIONS (OPTION_TARGET | OPTION_SEPARATOR | OPTION_MISSING | OPTION_FOLD_NAMES | OPTION_ABSENT)
 /* The options of regions and of arrays, which a file or the members of an archive may have. */
 #define REGION_OPTIONS                                                                                                 \
     (OPTION_LABEL | OPTION_LABEL_COLUMN | OPTION_NEGATIVES | OPTION_GENOME | OPTION_WINDOW | OPTION_SIGNAL |           \
-     OPTION_BINS | OPTION_TARGET)
-#define ARRAY_OPTIONS (OPTION_LAYOUT | OPTION_TARGET | OPTION_SCALE)
+     OPTION_BINS | LABEL_OPTIONS)
+#define ARRAY_OPTIONS (OPTION_LAYOUT | LABEL_OPTIONS | OPTION_SCALE)
 
 /* The readers of the formats, in formats.inc. */
 collection_reader collection_read_npz, collection_read_npy, collection_read_tensors, collection_read_csv,

@@ -13,6 +13,7 @@
  * list of data sets and the hash of a data set use it. */
 
 const char *const collection_layouts[] = {"auto", "channels-last", "channels-first", "signals", NULL};
+const char *const collection_missing[] = {"refuse", "drop", "keep", NULL};
 const char *const collection_stated_targets[] = {"labels", "sequence", "class", "count", "number", NULL};
 const char *const collection_genome_files[] = {"genome.fa.fai", "genome.fa.gz.fai", NULL};
 const char *const collection_signal_files[] = {"signal.bw", NULL};
@@ -32,6 +33,8 @@ const char *const collection_signal_files[] = {"signal.bw", NULL};
 #define UPLOAD_CHOICE(BIT, member, all, stated, none, what, formats, formats_meaning, other, ...)               \
     CHOICE(BIT, member, all, stated, none, what, formats, formats_meaning, other)
 #define UPLOAD_LAYOUT CHOICE
+#define UPLOAD_FLAG(BIT, member, what, formats, formats_meaning, other, ...)                                         \
+    {.field.type = FIELD_BOOL, ROW(BIT, member, what, formats, formats_meaning, other)},
 /* clang-format on */
 const struct collection_option_row collection_option_rows[COLLECTION_OPTIONS + 1] = {
 #include "core/data/uploads/options.inc"
@@ -79,6 +82,8 @@ bool collection_option_state(const struct collection_option_row *row, struct col
         *(const char **)(void *)((char *)options + row->field.offset) = text;
     else if (row->field.type == FIELD_INT)
         *number_at(row, options) = (int)value.integer;
+    else if (row->field.type == FIELD_BOOL)
+        *number_at(row, options) = value.flag;
     for (int i = 0; row->names != NULL && row->names[i] != NULL; i++)
         if (strcmp(row->names[i], text) == 0)
             *number_at(row, options) = i;
@@ -96,7 +101,7 @@ void collection_option_text(const struct collection_option_row *row, const struc
     out[0] = '\0';
     if (row->field.type == FIELD_TEXT) {
         (void)snprintf(out, COLLECTION_OPTION_TEXT, "%s", text_of(row, options));
-    } else if (row->field.type == FIELD_INT) {
+    } else if (row->field.type == FIELD_INT || row->field.type == FIELD_BOOL) {
         if (!collection_option_is_usual(row, options))
             (void)snprintf(out, COLLECTION_OPTION_TEXT, "%d", number_of(row, options));
     } else {

@@ -28,6 +28,7 @@
 #include "core/formats/archive.h"
 #include "core/data/uploads/collection_arrays.h"
 #include "core/data/uploads/collection_npz.h"
+#include "core/data/uploads/labels/builder_finish.h"
 #include "core/formats/json/tensors.h"
 
 enum { SIDE = 4096, MEMBERS = 64, SAMPLE_NUMBERS = 1 << 26 };

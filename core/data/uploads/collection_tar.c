@@ -1,7 +1,7 @@
 /* Reads a tar or a zip as one data set. It may contain PNG, JPEG or TIFF pictures of one size, WAV recordings, or one
  * FASTA file. Tables describe these samples:
  *
- *   labels.csv  file,label[,group][,part]   the words of the label make a sequence, or a set if the column is called
+ *   labels.csv  file,label[,group][,part]   the label is a class, a sequence of words, or a set if the column is called
  * `labels` boxes.csv   file,row0,row1,col0,col1,symbol, in pixels of the picture as stored; for recordings
  * file,begin,end,symbol in seconds
  *   *.gff3      with a FASTA file, instead of labels: a class at every base
@@ -32,6 +32,7 @@
 #include "core/formats/audio_wave.h"
 #include "core/data/splicing/splicing_genes.h"
 #include "core/genomics/genomics.h"
+#include "core/data/uploads/labels/builder_finish.h"
 #include "core/data/uploads/tables/collection_cells.h"
 #include "core/data/uploads/collection_npz.h"
 #include "core/data/uploads/member_notices.h"
@@ -45,12 +46,12 @@
 #define FASTA_BYTES ((size_t)256 << 20) /* of a FASTA or GFF3 file, which the reader keeps in memory */
 
 /* The options that apply to an archive without regions and arrays. */
-#define OTHER_OPTIONS (OPTION_TARGET | OPTION_RATE)
+#define OTHER_OPTIONS (LABEL_OPTIONS | OPTION_RATE)
 
 struct text {
     char *bytes; /* NULL until the reader has found this member of the archive */
     size_t size;
-    char folder[ARCHIVE_NAME]; /* folder of the member, with its last '/'; for cells also the prefix of the name */
+    char folder[ARCHIVE_NAME]; /* folder of the member, with its last '/' */
 };
 
 struct tar {
@@ -240,38 +241,27 @@ static enum status add_regions(struct tar *t, const char *name, size_t bytes, co
     return status;
 }
 
-/* Returns where the text of a member is stored, if the member is one of the files of a table of cells; else NULL. The
- * three files of a table may begin with the same prefix ("GSM1_matrix.mtx.gz"). *prefix: bytes of the name before the
- * name of the file. */
-static struct text *cells_text(struct tar *t, const char *last, size_t *prefix)
+/* Returns where the text of a member is stored, if the member is one of the files of a table of cells; else NULL. */
+static struct text *cells_text(struct tar *t, const char *last)
 {
     static const char *const names[] = {"matrix.mtx", "features.tsv", "genes.tsv", "barcodes.tsv"};
     struct text *const texts[] = {&t->matrix, &t->features, &t->features, &t->barcodes};
-    size_t whole = strlen(last) - (ends_in(last, ".gz") ? 3 : 0);
     for (int i = 0; i < 4; i++) {
         size_t size = strlen(names[i]);
-        *prefix = whole > size ? whole - size : 0;
-        if (whole >= size && memcmp(last + *prefix, names[i], size) == 0 &&
-            (*prefix == 0 || (last[0] != '.' && strchr("_-.", last[*prefix - 1]))))
+        if (strncmp(last, names[i], size) == 0 && (last[size] == '\0' || strcmp(last + size, ".gz") == 0))
             return texts[i];
     }
     return NULL;
 }
 
-static enum status keep_packed(struct text *text, const char *name, size_t prefix, const struct byte_source *bytes,
-                               struct error *err)
+static enum status keep_packed(struct text *text, const char *name, const struct byte_source *bytes, struct error *err)
 {
     struct gunzip *gunzip;
-    if (text->bytes)
-        return error_set(err, STATUS_INVALID, NULL,
-                         "is a further file of this kind; an archive may contain one table of cells: upload each of "
-                         "them under its own name");
     enum status status = gunzip_open(bytes, &gunzip, err);
     if (status)
         return status;
     struct byte_source from = gunzip_source(gunzip);
     status = keep_text(text, name, &from, CELLS_BYTES, err);
-    snprintf(text->folder, sizeof text->folder, "%.*s", (int)(last_part(name) - name) + (int)prefix, name);
     gunzip_close(gunzip);
     return status;
 }
@@ -279,10 +269,9 @@ static enum status keep_packed(struct text *text, const char *name, size_t prefi
 static enum status add_member(struct tar *t, const char *name, const struct byte_source *bytes, struct error *err)
 {
     const char *last = last_part(name);
-    size_t prefix;
-    struct text *cells = cells_text(t, last, &prefix);
+    struct text *cells = cells_text(t, last);
     if (cells)
-        return keep_packed(cells, name, prefix, bytes, err);
+        return keep_packed(cells, name, bytes, err);
     if (regions_named(last) > 0)
         return add_regions(t, last, regions_named(last), bytes, err);
     if (strcmp(last, "labels.csv") == 0)
@@ -319,6 +308,7 @@ static int32_t find_sample(const struct tar *t, const struct text *table, const 
 
 struct row { /* a row of labels.csv */
     char *label, *group, *part;
+    int64_t number;
 };
 
 static enum status table_columns(const struct csv *csv, const char *const *names, int count, int *column,
@@ -343,6 +333,7 @@ static enum status take_label_row(const struct tar *t, const struct csv *csv, co
         return error_set(err, STATUS_INVALID, NULL, "row %lld: '%.80s' has a row already", (long long)csv->row,
                          csv->field[column[0]]);
     rows[sample].label = strdup(csv->field[column[1]]);
+    rows[sample].number = csv->row;
     rows[sample].group = column[2] >= 0 ? strdup(csv->field[column[2]]) : NULL;
     rows[sample].part = column[3] >= 0 ? strdup(csv->field[column[3]]) : NULL;
     return rows[sample].label && (column[2] < 0 || rows[sample].group) && (column[3] < 0 || rows[sample].part)
@@ -356,9 +347,14 @@ static enum status give_labels(struct tar *t, const struct row *rows, struct err
     for (int64_t i = 0; !status && i < t->b.c->count; i++) {
         builder_turn_to(&t->b, i);
         if (!rows[i].label)
-            return error_set(err, STATUS_INVALID, NULL,
-                             "there is no row for the member '%.80s'; every sample needs one", t->names.names.name[i]);
-        status = builder_words(&t->b, rows[i].label, err);
+            status = t->options->missing == MISSING_DROP
+                         ? builder_no_label(&t->b, "sample", i, err)
+                         : error_set(err, STATUS_INVALID, NULL,
+                                     "there is no row for the member '%.80s'; every sample needs one. missing=drop "
+                                     "(motifctl: --missing drop) leaves such samples out",
+                                     t->names.names.name[i]);
+        else
+            status = builder_label(&t->b, rows[i].label, strlen(rows[i].label), "row", rows[i].number, err);
         if (!status && rows[i].group)
             status = builder_group(&t->b, rows[i].group, err);
         if (!status && rows[i].part)
@@ -547,11 +543,6 @@ static enum status read_cells(struct tar *t, struct error *err)
     if (!t->matrix.bytes || !t->features.bytes || !t->barcodes.bytes)
         return error_set(err, STATUS_INVALID, NULL,
                          "a table of cells needs matrix.mtx, features.tsv (or genes.tsv) and barcodes.tsv");
-    if (strcmp(t->matrix.folder, t->features.folder) != 0 || strcmp(t->matrix.folder, t->barcodes.folder) != 0)
-        return error_set(err, STATUS_INVALID, NULL,
-                         "the files of a table of cells must be in one folder and have the same prefix; got "
-                         "'%.40smatrix.mtx', '%.40s...' and '%.40sbarcodes.tsv'",
-                         t->matrix.folder, t->features.folder, t->barcodes.folder);
     if (t->b.c->count > 0 || t->fasta.bytes || t->boxes.bytes)
         return error_set(err, STATUS_INVALID, NULL, "besides a table of cells, an archive may contain only labels.csv");
     const struct cells_text text = {t->matrix.bytes, t->features.bytes, t->barcodes.bytes,
@@ -608,7 +599,7 @@ static enum status finish_members(struct tar *t, struct error *err)
 {
     struct collection *c = t->b.c;
     struct error cause = {0};
-    bool set = false, cells = t->matrix.bytes || t->features.bytes || t->barcodes.bytes;
+    bool set = false, cells = t->b.cells = t->matrix.bytes || t->features.bytes || t->barcodes.bytes;
     enum status status = t->fasta.bytes ? read_sequences(t, err) : STATUS_OK;
     if (!status && cells)
         status = read_cells(t, err);

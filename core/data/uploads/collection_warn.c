@@ -215,10 +215,11 @@ static enum status inspect_labels(struct collection *c, struct error *err)
 /* Whether a name alone says that something is not there: "unbound", "none", "0". */
 static bool says_nothing(const char *name)
 {
-    static const char *const words[] = {"none",     "no",      "not",     "non",        "absent", "absence",
-                                        "negative", "neg",     "control", "background", "bg",     "unbound",
-                                        "0",        "false",   "nothing", "null",       "other",  "neither",
-                                        "empty",    "without", "-",       "shuffled"};
+    static const char *const words[] = {
+        "none",    "no",         "not",     "non",     "absent", "absence",  "negative", "neg",
+        "control", "background", "bg",      "unbound", "0",      "false",    "nothing",  "null",
+        "other",   "neither",    "empty",   "without", "-",      "shuffled", "normal",   "ok",
+        "okay",    "good",       "healthy", "nominal", "intact", "clean",    "faultless"};
     for (size_t i = 0; i < sizeof words / sizeof words[0]; i++)
         if (strcasecmp(name, words[i]) == 0)
             return true;
@@ -275,11 +276,12 @@ static enum status inspect_absence(struct collection *c, struct error *err)
     char others[NAME_SHOWN + 8] = "the other names are";
     if (two)
         (void)snprintf(others, sizeof others, "'%.*s' is", collection_warn_shown(name[1 - absent]), name[1 - absent]);
-    return collection_warn(c, err, "absence-as-label",
-                           "the label '%.*s' seems to say that %s absent, but a motif would be sought for each "
-                           "name; leave the label of these samples empty and upload with target=labels (motifctl: "
-                           "--target labels)",
-                           collection_warn_shown(name[absent]), name[absent], others);
+    return collection_warn(
+        c, err, "absence-as-label",
+        "the label '%.*s' seems to say that %s absent, but a motif would be sought for each "
+        "name; upload with absent='%.*s' (motifctl: --absent '%.*s'), which makes it the empty label",
+        collection_warn_shown(name[absent]), name[absent], others, collection_warn_shown(name[absent]), name[absent],
+        collection_warn_shown(name[absent]), name[absent]);
 }
 
 bool collection_numbered(const struct collection *c)

@@ -306,6 +306,33 @@ enum status value_store_shorten(struct value_store *s, int64_t *begin, int64_t c
     return status;
 }
 
+enum status value_store_keep(struct value_store *s, const int64_t *begin, int64_t count, int64_t scale,
+                             const int64_t *keep, struct error *err)
+{
+    enum status status = take_pending(s, err);
+    int64_t width = (int64_t)value_form_bytes(s->form), to = 0, largest = 0;
+    if (!status)
+        status = flush_block(s, err);
+    for (int64_t i = 0; i < count; i++)
+        largest = begin[i + 1] - begin[i] > largest ? begin[i + 1] - begin[i] : largest;
+    char *sample = malloc((size_t)(largest * scale * width) + 1);
+    if (!status && !sample)
+        status = error_memory(err, "a data set");
+    for (int64_t i = 0; !status && i < count; i++) {
+        int64_t size = (begin[i + 1] - begin[i]) * scale * width;
+        if (keep[i] < 0)
+            continue;
+        status = read_at(s, sample, (size_t)size, begin[i] * scale * width, err);
+        if (!status)
+            status = write_at(s, sample, (size_t)size, to, err);
+        to += size;
+    }
+    free(sample);
+    s->count = to / width;
+    s->written = to;
+    return status;
+}
+
 enum status value_store_again(struct value_store *s, int64_t first, int64_t count, unsigned char *to, struct error *err)
 {
     enum status status = take_pending(s, err);

@@ -58,6 +58,10 @@ enum status value_store_shorten(struct value_store *s, int64_t *begin, int64_t c
                                 enum status (*change)(void *context, int64_t sample, const float *from, int64_t count,
                                                       float *to, int64_t *made, struct error *err),
                                 void *context, struct error *err);
+/* Keeps the values of the samples i with keep[i] >= 0, in their order. begin, count, scale: as for
+ * value_store_repeat(). */
+enum status value_store_keep(struct value_store *s, const int64_t *begin, int64_t count, int64_t scale,
+                             const int64_t *keep, struct error *err);
 /* Copies values [first, first + count) to `to`; the store must contain bytes (VALUE_BYTES). */
 enum status value_store_again(struct value_store *s, int64_t first, int64_t count, unsigned char *to,
                               struct error *err);

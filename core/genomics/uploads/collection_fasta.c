@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "core/genomics/uploads/dinucleotides.h"
+#include "core/data/uploads/labels/builder_finish.h"
 #include "core/genomics/uploads/sequence_label.h"
 #include "core/formats/fasta.h"
 #include "core/genomics/uploads/uploads.h"
@@ -156,7 +157,8 @@ static enum status add_record(struct reader *r, struct error *err)
         in->letters[i] = splicing_base((char)in->letters[i]);
     if (!status)
         status = add_bases(&r->b, in->letters, in->length, err);
-    return status ? status : sequence_label_add(&r->b, text, err);
+    text = plain_trimmed(text);
+    return status ? status : builder_label(&r->b, text.at, text.size, "record", r->b.c->count, err);
 }
 
 static enum status read_records(struct reader *r, struct error *err)
@@ -223,18 +225,13 @@ static enum status add_shuffled(struct builder *b, int64_t record, const struct 
     return STATUS_OK;
 }
 
-static bool has_label(const struct collection *c, int64_t sample)
-{
-    return c->label_start[sample + 1] > c->label_start[sample];
-}
-
 /* Adds a negative sample for each record that has a label. */
 static enum status add_negatives(struct builder *b, struct error *err)
 {
     struct collection *c = b->c;
     int64_t count = c->count, labelled = 0;
     for (int64_t i = 0; i < count; i++)
-        labelled += has_label(c, i);
+        labelled += builder_has_label(b, i);
     if (labelled == 0)
         return error_set(err, STATUS_INVALID, NULL,
                          "negatives=shuffle needs records with a label, but no record has one");
@@ -245,7 +242,7 @@ static enum status add_negatives(struct builder *b, struct error *err)
     enum status status =
         names && room.planes && room.bases && room.out ? STATUS_OK : error_memory(err, "shuffled sequences");
     for (int64_t i = 0; !status && i < count; i++)
-        if (has_label(c, i))
+        if (builder_has_label(b, i))
             status = add_shuffled(b, i, &room, err);
     free(room.planes);
     free(room.bases);
@@ -258,6 +255,8 @@ enum status upload_fasta(const struct byte_source *from, const struct collection
 {
     struct reader r = {.options = options, .names = {.most = (int)limits->samples}};
     builder_init(&r.b, c, options, limits);
+    r.b.headers = options->label_column == 0;
+    r.b.empties = r.b.once = true;
     fasta_stream_open(&r.in, from);
     enum status status = read_records(&r, err);
     if (!status && options->negatives == NEGATIVES_SHUFFLE)

@@ -7,6 +7,7 @@
 
 #include "core/base/utf8.h"
 #include "core/data/uploads/collection_build.h"
+#include "core/data/uploads/labels/builder_finish.h"
 #include "core/genomics/files/motif_file.h"
 #include "core/genomics/uploads/uploads.h"
 

@@ -12,6 +12,7 @@
 
 #include "core/base/grown.h"
 #include "core/data/dataset.h"
+#include "core/data/uploads/labels/builder_finish.h"
 #include "core/data/splicing/splicing.h"
 #include "core/genomics/uploads/genome.h"
 #include "core/genomics/uploads/regions_int.h"
@@ -157,6 +158,7 @@ enum status regions_open(struct builder *b, const struct collection_options *opt
     b->c->kind = COLLECTION_SEQUENCES;
     b->c->channels = SPLICING_BASES;
     b->c->rows = 1;
+    b->empties = b->once = true;
     s->labels.most = (int)b->limits.samples; /* every region may have a label of its own, for example a number, so there
                                                 may be as many labels as samples */
     if (options->window == WINDOW)
@@ -289,6 +291,7 @@ static enum status find_label(struct regions *s, const struct line *line, struct
         text = (struct plain_line){o->label, strlen(o->label)};
     if (!sequence_label_good(text))
         return bed_fault(line, "a label is not UTF-8 text", err);
+    text = plain_trimmed(text);
     *label = -1;
     if (text.size == 0 || plain_is(text, "."))
         return STATUS_OK;
@@ -467,7 +470,7 @@ static enum status add_label(struct regions *s, const struct region *r, struct e
     if (r->label < 0)
         return STATUS_OK;
     const char *label = s->labels.names.name[r->label];
-    return label_column(s->options) > 0 ? sequence_label_add(s->b, (struct plain_line){label, strlen(label)}, err)
+    return label_column(s->options) > 0 ? builder_label(s->b, label, strlen(label), "region", s->b->at, err)
                                         : builder_token_once(s->b, label, strlen(label), err);
 }
 

@@ -8,10 +8,6 @@
 
 /* Returns whether a text can be a label: it must be UTF-8 without NUL. */
 bool sequence_label_good(struct plain_line text);
-/* Adds a text to the label of the current sample. If the target is `class`, the whole text is one name. Otherwise
- * each word of the text is a name; words are separated by spaces and tabs, and in sets also by commas. A set
- * contains each word only once. If the target is `number`, each word is a number. */
-enum status sequence_label_add(struct builder *b, struct plain_line text, struct error *err);
 /* Finds the column `number` (from 1) of a line whose columns are separated by tabs, or by spaces and tabs if `words`.
  * False: the line has fewer columns. */
 bool sequence_label_column(struct plain_line line, int number, bool words, struct plain_line *out);

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "core/data/uploads/collection_build.h"
+#include "core/data/uploads/labels/builder_finish.h"
 #include "core/formats/csv.h"
 
 /* The roles of the columns: feature, label, group or target. With target=number several columns may be targets. */
@@ -109,12 +110,6 @@ static enum status take_label(struct builder *b, const struct csv *csv, const st
 {
     enum status status = STATUS_OK;
     int label = roles->usual.label;
-    bool several = b->wanted == TARGET_LABELS || b->wanted == TARGET_SEQUENCE || b->wanted == TARGET_COUNT;
-    if (label >= 0 && csv->field[label][0] == '\0' && !several)
-        return error_set(err, STATUS_INVALID, NULL,
-                         "row %lld has no label; every row needs one, unless the labels are sets: target=labels "
-                         "(motifctl: --target labels)",
-                         (long long)csv->row);
     for (int i = 0; !status && i < (b->wanted == TARGET_NUMBER ? csv->count : 0); i++) {
         float value;
         bool target = i == label;
@@ -127,7 +122,8 @@ static enum status take_label(struct builder *b, const struct csv *csv, const st
     }
     for (int t = 0; !status && t < roles->targets; t++)
         status = builder_values(b, csv->field[roles->target[t]], strlen(csv->field[roles->target[t]]), err);
-    return status || label < 0 ? status : builder_label(b, csv->field[label], err);
+    return status || label < 0 ? status
+                               : builder_label(b, csv->field[label], strlen(csv->field[label]), "row", csv->row, err);
 }
 
 /* Makes the column of parts a feature if the first row has something else there than the name of a part. */
@@ -180,6 +176,7 @@ enum status collection_read_csv(const struct byte_source *from, const struct col
     struct builder b;
     struct roles roles = {.usual = {-1, -1, -1}, .part = -1};
     builder_init(&b, c, options, limits);
+    b.cells = true;
     enum status status = csv_open(&csv, from, err);
     if (!status)
         status = find_roles(&b, &csv, options, &roles, err);

@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "core/data/uploads/collection_build.h"
+#include "core/data/uploads/labels/builder_finish.h"
 #include "core/data/uploads/tables/collection_cells.h"
 
 struct table {
@@ -56,9 +57,7 @@ static enum status read_label(struct table *t, int64_t row, struct error *err)
     enum status status = table_read_text(&t->reader, what, text, err);
     if (status)
         return status;
-    if (text[0] == '\0')
-        return error_set(err, STATUS_INVALID, NULL, "row %lld has no label; every row needs one", (long long)row + 1);
-    return builder_label(&t->b, text, err);
+    return builder_label(&t->b, text, strlen(text), "row", row + 1, err);
 }
 
 static enum status read_group(struct table *t, int64_t row, struct error *err)
@@ -153,6 +152,7 @@ enum status collection_read_hdf5(const struct byte_source *from, const struct co
     if (!t)
         return error_memory(err, "a data set");
     builder_init(&t->b, c, options, limits);
+    t->b.cells = true;
     t->reader.from = from;
     c->kind = COLLECTION_TABLE;
     c->channels = c->rows = 1;

@@ -260,7 +260,7 @@ static void files_that_unpack_to_too_much_are_refused(void **state)
 static void sequences_with_labels_are_read(void **state)
 {
     struct collection c;
-    assert_int_equal(read_text("fasta", ">a up down\nACGT\nN\n>b\nGG\n", &c), STATUS_OK);
+    assert_int_equal(read_text("fasta", ">a 1 2\nACGT\nN\n>b\nGG\n", &c), STATUS_OK);
     assert_true(c.kind == COLLECTION_SEQUENCES && c.target == TARGET_SEQUENCE && c.count == 2 && c.cols == 5 &&
                 c.channels == 4);
     assert_int_equal(collection_length(&c, 1), 2);

@@ -398,7 +398,8 @@ static void empty_cells_are_empty_sets(void **state)
             read_packed("csv", (struct collection_options){.layout = i ? LAYOUT_AUTO : LAYOUT_SIGNALS}, &c),
             STATUS_INVALID);
         assert_string_equal(err.message, "row 3 has no label; every row needs one, unless the labels are sets: "
-                                         "target=labels (motifctl: --target labels)");
+                                         "target=labels (motifctl: --target labels). missing=drop (motifctl: --missing "
+                                         "drop) leaves it out");
     }
 }
 
@@ -482,6 +483,10 @@ static void words_of_public_headers_are_reported(void **state)
     const char fasta[] = ">a GATA OS=Human\nACGTACGTAC\n>b GATA\nACCTACGTAC\n>c CTCF OS=Mouse\nACGTACGTAA\n";
     memcpy(packed, fasta, packed_size = sizeof fasta - 1);
     assert_int_equal(read_packed("fasta", (struct collection_options){0}, &c), STATUS_OK);
+    warns(&c, "descriptions", "'GATA OS=Human'), so no record has a label");
+    assert_int_equal(c.target, TARGET_NONE);
+    collection_close(&c);
+    assert_int_equal(read_packed("fasta", (struct collection_options){.target = TARGET_SEQUENCE}, &c), STATUS_OK);
     warns(&c, "labels-with-equals", "2 of 4 labels contain '=': 'OS=Human', 'OS=Mouse'; every word after the name");
     collection_close(&c);
     const char plain[] = ">a GATA\nACGTACGTAC\n>b CTCF\nACCTACGTAC\n";
