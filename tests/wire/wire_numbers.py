@@ -197,7 +197,7 @@ def the_python_client_predicts_and_scores(daemon, motifctl, folder):
     try:
         motifd.Motifs(client, config=SMALL).fit(X, np.full(160, np.nan))
     except ValueError as error:
-        assert "finite" in str(error)
+        assert "row 0 has no label" in str(error)
     else:
         raise AssertionError("NaN was accepted")
 
