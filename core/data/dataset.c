@@ -144,3 +144,18 @@ enum status operator_folder(const char *root, const char *name, const char *kind
         return no_folder(root, name, kind, files, err);
     return status ? error_set(err, status, NULL, "%s", cause.message) : STATUS_OK;
 }
+
+void dataset_warn_of_range(const struct sink *out, const char *code, const char *subject, double low, double high,
+                           double least, double most, const char *so)
+{
+    char text[240], range[64] = "";
+    if (high > low)
+        (void)snprintf(range, sizeof range, " to %g", high);
+    (void)snprintf(text, sizeof text, "%s%s %g%s, but those of the training data are from %g to %g; %s", subject,
+                   high > low ? " from" : "", low, range, least, most,
+                   so ? so : "the model has seen nothing like this, so its answer means little");
+    sink_begin_object(out, NULL);
+    sink_text(out, "code", code);
+    sink_text(out, "text", text);
+    sink_end_object(out);
+}

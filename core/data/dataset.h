@@ -7,6 +7,7 @@
 #include <stddef.h>
 
 #include "core/base/error.h"
+#include "core/base/sink.h"
 
 #define DATASET_PATH 4096
 
@@ -33,5 +34,10 @@ enum status dataset_hash(const char *folder, char hash[DATASET_HASH_KEPT + 1], s
  * there is no such folder; the message lists the folders of this kind. Other errors are those of dataset_folder(). */
 enum status operator_folder(const char *root, const char *name, const char *kind, const char *const *files,
                             char folder[DATASET_PATH], struct error *err);
+
+/* Writes a warning {code, text} about an input: `subject` ("the values are") from `low` to `high`, but from `least` to
+ * `most` in the training data; `so` says what that means (NULL: that the model has seen nothing like it). */
+void dataset_warn_of_range(const struct sink *out, const char *code, const char *subject, double low, double high,
+                           double least, double most, const char *so);
 
 #endif

@@ -30,6 +30,7 @@ struct domain_state {
     float zero, unit;                /* the network reads (value - zero) / unit */
     float low, high;                 /* in pictures, the value `low` is white and the value `high` is black */
     float least, most;               /* smallest and largest value of the training data */
+    int64_t shortest;                /* length of the shortest sample */
     double replaced;                 /* share of the letters of training samples that are replaced; 0 without letters */
     bool letters;                    /* samples are sequences of the four bases, one-hot */
     bool ordered;                    /* labels list names in the order of positions, so turn() reverses them */
@@ -303,6 +304,9 @@ static void domain_dataset_measure(struct domain_state *s)
     s->replaced = dataset_has_letters(&s->c, &m) && !s->spectrum ? s->replaced : 0;
     s->least = low;
     s->most = high;
+    s->shortest = INT64_MAX;
+    for (int64_t i = 0; i < s->c.count; i++)
+        s->shortest = least(s->shortest, collection_length(&s->c, i));
     s->zero = s->spectrum ? UNIT_ZERO_DB : plain ? 0 : (float)mean;
     s->unit = s->spectrum ? UNIT_DB : plain || !(deviation > 0) ? 1 : (float)deviation;
     /* Pictures show the background white. The background is the end of the range (lowest or highest value) that is
@@ -601,36 +605,32 @@ static enum status domain_dataset_prepare(const struct domain_state *s, const st
     return status;
 }
 
-/* Warns about values that lie outside the range of the training data by more than the width of this range, because the
- * model has seen nothing like them. Also warns if the values of the input span a much narrower range than the training
- * data, such as 0 to 1 in place of 0 to 255. */
+/* Warns about an input that is less than half or more than twice as long as every sample, about values that lie outside
+ * the range of the data by more than its width, and about values in a much narrower range (0 to 1, not 0 to 255). */
 static void warn(const struct domain_state *s, const struct method_input *input, const struct sink *out)
 {
-    enum { NARROW = 64 };
-    size_t count = 1;
+    int64_t count = 1;
     float low = input->values[0], high = low;
-    char text[240];
     if (s->spectrum && input->rank != 1)
         return; /* the input is a spectrogram, but `least` and `most` are the range of recordings */
     for (int d = 0; d < input->rank; d++)
-        count *= (size_t)input->dim[d];
-    for (size_t i = 0; i < count; i++) {
+        count *= input->dim[d];
+    for (int64_t i = 0; i < count; i++) {
         low = fminf(low, input->values[i]);
         high = fmaxf(high, input->values[i]);
     }
     float range = s->most - s->least;
+    int64_t length = s->c.rows == 1 ? count / s->c.channels : s->c.cols;
+    bool odd = 2 * length < s->shortest || length > 2 * s->c.cols;
     bool outside = low < s->least - range || high > s->most + range;
-    bool narrow = high > low && (high - low) * NARROW < range;
-    if (!outside && !narrow)
-        return;
-    snprintf(text, sizeof text, "the values are from %g to %g, but those of the training data are from %g to %g; %s",
-             (double)low, (double)high, (double)s->least, (double)s->most,
-             outside ? "the model has seen nothing like this, so its answer means little"
-                     : "if the input is not nearly uniform, it has another scale");
-    sink_begin_object(out, NULL);
-    sink_text(out, "code", outside ? "outside-range" : "narrow-range");
-    sink_text(out, "text", text);
-    sink_end_object(out);
+    bool narrow = high > low && (high - low) * 64 < range;
+    if (odd)
+        dataset_warn_of_range(out, "unusual-length", "the length is", (double)length, (double)length,
+                              (double)s->shortest, (double)s->c.cols, NULL);
+    else if (outside || narrow)
+        dataset_warn_of_range(out, outside ? "outside-range" : "narrow-range", "the values are", (double)low,
+                              (double)high, (double)s->least, (double)s->most,
+                              outside ? NULL : "if the input is not nearly uniform, it has another scale");
 }
 
 static void scale(const struct domain_state *s, float *zero, float *unit)

@@ -295,6 +295,24 @@ static void inputs_far_from_the_range_of_the_data_are_reported(void **state)
     domain_close(&d);
 }
 
+/* A sequence of one position, where the samples of the data set have 4 to 6. */
+static void lengths_unlike_those_of_the_data_are_reported(void **state)
+{
+    struct sparling_config c;
+    struct open_domain d = {0};
+    struct buf text;
+    float bases[4] = {1};
+    const struct method_input input = {.kind = METHOD_INPUT_ARRAY, .rank = 3, .dim = {1, 1, 4}, .values = bases};
+    opened("places", NULL, &c, &d);
+    buf_init(&text, 1000);
+    struct sink out = text_sink(&text);
+    d.domain->warn(d.state, &input, &out);
+    assert_non_null(strstr(text.data, "code='unusual-length'"));
+    assert_non_null(strstr(text.data, "the length is 1, but those of the training data are from"));
+    buf_close(&text);
+    domain_close(&d);
+}
+
 /* ---- sequences ---------------------------------------------------------------------------------------------- */
 
 static void labels_at_every_position_end_with_the_sequence(void **state)
@@ -663,6 +681,7 @@ int main(void)
     const struct CMUnitTest tests[] = {cmocka_unit_test(values_in_zero_to_one_are_unchanged),
                                        cmocka_unit_test(other_values_are_standardised_and_rare_values_are_ink),
                                        cmocka_unit_test(inputs_far_from_the_range_of_the_data_are_reported),
+                                       cmocka_unit_test(lengths_unlike_those_of_the_data_are_reported),
                                        cmocka_unit_test(labels_at_every_position_end_with_the_sequence),
                                        cmocka_unit_test(counts_train_one_channel_to_mark_as_many_motifs),
                                        cmocka_unit_test(recordings_become_spectrograms),
