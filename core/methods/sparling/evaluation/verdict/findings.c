@@ -17,6 +17,7 @@ const struct judge_limits limits = {.sure = 1.96,
                                     .dense = 2,
                                     .gain = 0.02,
                                     .outside = 0.5,
+                                    .wide = 2,
                                     .rare = 1};
 
 const struct finding_code sparling_findings[SPARLING_FINDINGS] = {
@@ -96,6 +97,12 @@ const struct finding_code sparling_findings[SPARLING_FINDINGS] = {
     [NO_EFFECT] = {"channel-without-effect", FINDING_NOTE, VERDICT_LEARNED,
                    "With numbers as targets: a channel that marks motifs changes no number measurably.",
                    "motifctl channels JOB --png channels.png"},
+    [ABSENCE] =
+        {"absence-as-label", FINDING_WARNING, VERDICT_PARTLY,
+         "Labels are classes, the model reads one of them at least 10 points worse than the others, and no place "
+         "in the input explains it: no channel predicts it, or its channel reads more than twice as much of the "
+         "input as the channels of all others.",
+         "motifctl datasets put NEW-NAME FILE --absent NAME"},
     [ARTIFACT] = FINDING_ARTIFACT_FAILED,
 };
 

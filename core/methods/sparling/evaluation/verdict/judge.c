@@ -11,6 +11,7 @@
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "core/methods/sparling/evaluation/verdict/judge_int.h"
 #include "core/metrics/interval.h"
@@ -216,6 +217,55 @@ static void judge_without_channel(const struct method_run *run, struct findings 
         return;
     findings_add(findings, &sparling_findings[WITHOUT_CHANNEL], "No channel predicts %s.", names_text(&list));
     next_seed(run, findings);
+}
+
+/* How much of the input around a motif a channel reads; 0: unknown. */
+static double area(const struct channel_extent *e)
+{
+    return e->motifs > 0 ? (e->row1 - e->row0) * (e->col1 - e->col0) : 0;
+}
+
+/* Returns whether no place in the input explains a class: no channel predicts it, or its channel reads a much larger
+ * part of the input than the channels of all other classes. */
+static bool without_place(const struct method_run *run, int token)
+{
+    const struct evidence *e = &run->evaluation.evidence;
+    const struct channel_extent *extent = run->evaluation.extents.channel;
+    double own = e->tokens[token].channel >= 0 ? area(&extent[e->tokens[token].channel]) : 0, largest = 0;
+    for (int t = 0; t < run->domain.shape.tokens; t++)
+        if (t != token && e->tokens[t].channel >= 0)
+            largest = fmax(largest, area(&extent[e->tokens[t].channel]));
+    double explained = e->tokens[token].explained;
+    return interval_correlation(isnan(explained) ? 0 : explained, (double)e->sums.trained, limits.sure).high <
+               limits.related ||
+           (largest > 0 && own >= limits.wide * largest);
+}
+
+/* Finds a class that the model reads much worse than the others and that no place in the input explains. It probably
+ * says that the others are absent. */
+static void judge_absence(const struct method_run *run, struct findings *findings)
+{
+    const struct evidence *e = &run->evaluation.evidence;
+    double present = 0, both = 0;
+    for (int t = 0; t < run->domain.shape.tokens; t++) {
+        present += (double)e->tokens[t].present;
+        both += (double)e->tokens[t].both;
+    }
+    for (int t = 0; t < run->domain.shape.tokens; t++) {
+        const struct evidence_token *own = &e->tokens[t];
+        double n = (double)own->present, others = present - n;
+        const char *name = token_name(run, t);
+        if (!common(own->present, e->sums.read) || !without_place(run, t) ||
+            interval_difference((both - (double)own->both) / others, others, (double)own->both / n, n, limits.sure)
+                    .low < limits.drop)
+            continue;
+        findings_add(findings, &sparling_findings[ABSENCE],
+                     "The model reads the class %.*s in %.0f %% of its samples, the others in %.0f %%, and no place in "
+                     "the input explains it. If it says that nothing of the others is there, make it the empty label.",
+                     NAME_SHOWN, name, 100 * (double)own->both / n, 100 * (both - (double)own->both) / others);
+        if (strlen(name) < NAME_SHOWN && !strchr(name, '\''))
+            findings_next(findings, "motifctl datasets put NEW-NAME FILE --absent '%s'", name);
+    }
 }
 
 void judge_use(const struct method_run *run, struct findings *findings)
@@ -473,6 +523,8 @@ enum status judge_tokens(struct method_run *run, struct findings *findings, stru
         judge_merged(run, findings);
         judge_crowd(run, findings);
     }
+    if (!shape->positions && classes(s) && s->trained > 0 && shape->tokens <= run->config.channels_motif)
+        judge_absence(run, findings);
     if (!shape->positions && s->trained > 0)
         judge_use(run, findings);
     judge_stages(run, findings);

@@ -32,6 +32,7 @@ struct judge_limits {
     double gain;
     /* how far values may lie outside of the range of the training samples, as a share of the width of this range */
     double outside;
+    double wide; /* minimum ratio of the parts of the input that two channels read, above which no place explains one */
     double rare; /* if no more training samples than this have a name, the model cannot learn the name */
 };
 extern const struct judge_limits limits;
@@ -62,6 +63,7 @@ enum {
     RARE,
     LOST,
     NO_EFFECT,
+    ABSENCE,
     ARTIFACT
 };
 

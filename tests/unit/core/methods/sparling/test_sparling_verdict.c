@@ -218,6 +218,30 @@ static void poorly_read_name_with_a_channel_that_is_no_better_on_training_sample
     assert_int_equal(verdict_by(f, "symbol-read-poorly"), VERDICT_PARTLY);
 }
 
+/* A class that the model reads badly, and whose channel reads most of the input, says that the others are absent. */
+static void class_without_a_place_says_that_the_others_are_absent(void **state)
+{
+    struct fixture *f = *state;
+    struct evidence *e = evidence_of(f);
+    struct channel_extent *extent = f->run->evaluation.extents.channel;
+    e->sums.longest = 1;
+    for (int t = 0; t < NAMES; t++)
+        extent[t] = (struct channel_extent){100, -4, 5, -4, 5};
+    e->tokens[1].both = 800;
+    assert_null(found(f, "absence-as-label")); /* the class is hard, but it has a place */
+    extent[1] = (struct channel_extent){100, -12, 12, -12, 12};
+    assert_int_equal(verdict_by(f, "absence-as-label"), VERDICT_PARTLY);
+    assert_non_null(strstr(found(f, "absence-as-label")->next, "motifctl datasets put NEW-NAME FILE --absent '"));
+    e->tokens[1].both = 950;
+    assert_null(found(f, "absence-as-label"));
+    e->tokens[1].both = 800;
+    extent[1].motifs = 0;
+    e->tokens[1].explained = 0.1;
+    assert_int_equal(verdict_by(f, "absence-as-label"), VERDICT_PARTLY);
+    e->sums.longest = 2; /* no classes */
+    assert_null(found(f, "absence-as-label"));
+}
+
 static void rare_name_is_not_read_only_when_that_is_certain(void **state)
 {
     struct fixture *f = *state;
@@ -584,6 +608,7 @@ static void names_are_read_back_from_a_checkpoint(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        TEST(class_without_a_place_says_that_the_others_are_absent),
         TEST(good_run_gives_learned_without_findings),
         TEST(run_in_progress_has_no_verdict),
         TEST(error_of_a_constant_answer_gives_not_learned),
