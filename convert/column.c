@@ -64,12 +64,36 @@ enum status column_take_values(struct column *column, struct error *err)
     return column_set_type(column, column->values.type, err);
 }
 
+enum status column_open_masked(struct column *c, hid_t group, struct error *err)
+{
+    enum status status = hdf5_open_array(group, "values", &c->values, err);
+    if (status)
+        return status;
+    status = column_take_values(c, err);
+    if (status)
+        return status;
+    status = hdf5_open_array(group, "mask", &c->mask, err);
+    if (status)
+        return status;
+    return c->mask.rank == 1 && c->mask.dim[0] == c->rows && hdf5_is_number(&c->mask)
+               ? STATUS_OK
+               : error_set(err, STATUS_INVALID, NULL, "the mask of the column '%.60s' must have a boolean for each row",
+                           c->name);
+}
+
 enum status column_open_list(hid_t group, const char *name, struct column *column, struct error *err)
 {
     *column = (struct column){.rows = 0};
     (void)snprintf(column->name, sizeof column->name, "%s", name);
-    enum status status = hdf5_open_array(group, name, &column->values, err);
-    return status ? status : column_take_values(column, err);
+    hid_t parts;
+    bool masked = hdf5_is_group(group, name);
+    enum status status =
+        masked ? hdf5_open_group(group, name, &parts, err) : hdf5_open_array(group, name, &column->values, err);
+    if (!status)
+        status = masked ? column_open_masked(column, parts, err) : column_take_values(column, err);
+    if (masked && parts >= 0)
+        H5Gclose(parts);
+    return status;
 }
 
 /* ---- rows -------------------------------------------------------------------------------------------------- */
@@ -147,8 +171,12 @@ static void float_of(struct column *c)
 {
     double value;
     memcpy(&value, c->at, sizeof value);
-    if (!isnan(value))
-        (void)snprintf(c->text, sizeof c->text, "%.9g", value);
+    if (isnan(value))
+        return;
+    /* nine digits tell apart the values that single precision has, and 17 those of double precision */
+    (void)snprintf(c->text, sizeof c->text, (double)(float)value == value ? "%.9g" : "%.15g", value);
+    if ((double)(float)value != value && strtod(c->text, NULL) != value)
+        (void)snprintf(c->text, sizeof c->text, "%.17g", value);
 }
 
 enum status column_next(struct column *column, const char **text, struct error *err)

@@ -34,7 +34,10 @@ enum status column_set_type(struct column *column, hid_t type, struct error *err
 enum status column_take_values(struct column *column, struct error *err);
 /* Reads the names of the categories. The column's integers are indices of these names. */
 enum status column_set_categories(struct column *column, hid_t group, const char *name, struct error *err);
-/* Opens an array that is a child of a group. The caller calls column_close(), also after an error. */
+/* Opens the arrays `values` and `mask` of a group: a column with missing values. */
+enum status column_open_masked(struct column *column, hid_t group, struct error *err);
+/* Opens a child of a group: an array, or a group of values and mask. The caller calls column_close(), also after an
+ * error. */
 enum status column_open_list(hid_t group, const char *name, struct column *column, struct error *err);
 
 /* Returns the text of the next row, which is valid until the next call; "" if the value is missing. STATUS_INVALID: the

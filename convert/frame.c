@@ -88,22 +88,12 @@ static enum status refuse_column(const struct frame *f, const char *column, stru
 /* Opens a column that is a group: categories, or values with a mask. */
 static enum status open_parts(struct column *c, hid_t group, struct error *err)
 {
-    bool codes = hdf5_has(group, "codes");
-    enum status status = hdf5_open_array(group, codes ? "codes" : "values", &c->values, err);
-    if (status)
-        return status;
-    status = column_take_values(c, err);
-    if (status)
-        return status;
-    if (codes)
-        return column_set_categories(c, group, "categories", err);
-    status = hdf5_open_array(group, "mask", &c->mask, err);
-    if (status)
-        return status;
-    return c->mask.rank == 1 && c->mask.dim[0] == c->rows && hdf5_is_number(&c->mask)
-               ? STATUS_OK
-               : error_set(err, STATUS_INVALID, NULL, "the mask of the column '%.60s' must have a boolean for each row",
-                           c->name);
+    if (!hdf5_has(group, "codes"))
+        return column_open_masked(c, group, err);
+    enum status status = hdf5_open_array(group, "codes", &c->values, err);
+    if (!status)
+        status = column_take_values(c, err);
+    return status ? status : column_set_categories(c, group, "categories", err);
 }
 
 static enum status open_child(const struct frame *f, struct column *c, struct error *err)

@@ -51,7 +51,7 @@
 struct text {
     char *bytes; /* NULL until the reader has found this member of the archive */
     size_t size;
-    char folder[ARCHIVE_NAME]; /* folder of the member, with its last '/' */
+    char folder[ARCHIVE_NAME]; /* folder of the member, with its last '/'; for cells also the prefix of the name */
 };
 
 struct tar {
@@ -241,27 +241,38 @@ static enum status add_regions(struct tar *t, const char *name, size_t bytes, co
     return status;
 }
 
-/* Returns where the text of a member is stored, if the member is one of the files of a table of cells; else NULL. */
-static struct text *cells_text(struct tar *t, const char *last)
+/* Returns where the text of a member is stored, if the member is one of the files of a table of cells; else NULL. The
+ * three files of a table may begin with the same prefix ("GSM1_matrix.mtx.gz"). *prefix: bytes of the name before the
+ * name of the file. */
+static struct text *cells_text(struct tar *t, const char *last, size_t *prefix)
 {
     static const char *const names[] = {"matrix.mtx", "features.tsv", "genes.tsv", "barcodes.tsv"};
     struct text *const texts[] = {&t->matrix, &t->features, &t->features, &t->barcodes};
+    size_t whole = strlen(last) - (ends_in(last, ".gz") ? 3 : 0);
     for (int i = 0; i < 4; i++) {
         size_t size = strlen(names[i]);
-        if (strncmp(last, names[i], size) == 0 && (last[size] == '\0' || strcmp(last + size, ".gz") == 0))
+        *prefix = whole > size ? whole - size : 0;
+        if (whole >= size && memcmp(last + *prefix, names[i], size) == 0 &&
+            (*prefix == 0 || (last[0] != '.' && strchr("_-.", last[*prefix - 1]))))
             return texts[i];
     }
     return NULL;
 }
 
-static enum status keep_packed(struct text *text, const char *name, const struct byte_source *bytes, struct error *err)
+static enum status keep_packed(struct text *text, const char *name, size_t prefix, const struct byte_source *bytes,
+                               struct error *err)
 {
     struct gunzip *gunzip;
+    if (text->bytes)
+        return error_set(err, STATUS_INVALID, NULL,
+                         "is a further file of this kind; an archive may contain one table of cells: upload each of "
+                         "them under its own name");
     enum status status = gunzip_open(bytes, &gunzip, err);
     if (status)
         return status;
     struct byte_source from = gunzip_source(gunzip);
     status = keep_text(text, name, &from, CELLS_BYTES, err);
+    snprintf(text->folder, sizeof text->folder, "%.*s", (int)(last_part(name) - name) + (int)prefix, name);
     gunzip_close(gunzip);
     return status;
 }
@@ -269,9 +280,10 @@ static enum status keep_packed(struct text *text, const char *name, const struct
 static enum status add_member(struct tar *t, const char *name, const struct byte_source *bytes, struct error *err)
 {
     const char *last = last_part(name);
-    struct text *cells = cells_text(t, last);
+    size_t prefix;
+    struct text *cells = cells_text(t, last, &prefix);
     if (cells)
-        return keep_packed(cells, name, bytes, err);
+        return keep_packed(cells, name, prefix, bytes, err);
     if (regions_named(last) > 0)
         return add_regions(t, last, regions_named(last), bytes, err);
     if (strcmp(last, "labels.csv") == 0)
@@ -543,6 +555,11 @@ static enum status read_cells(struct tar *t, struct error *err)
     if (!t->matrix.bytes || !t->features.bytes || !t->barcodes.bytes)
         return error_set(err, STATUS_INVALID, NULL,
                          "a table of cells needs matrix.mtx, features.tsv (or genes.tsv) and barcodes.tsv");
+    if (strcmp(t->matrix.folder, t->features.folder) != 0 || strcmp(t->matrix.folder, t->barcodes.folder) != 0)
+        return error_set(err, STATUS_INVALID, NULL,
+                         "the files of a table of cells must be in one folder and have the same prefix; got "
+                         "'%.40smatrix.mtx', '%.40s...' and '%.40sbarcodes.tsv'",
+                         t->matrix.folder, t->features.folder, t->barcodes.folder);
     if (t->b.c->count > 0 || t->fasta.bytes || t->boxes.bytes)
         return error_set(err, STATUS_INVALID, NULL, "besides a table of cells, an archive may contain only labels.csv");
     const struct cells_text text = {t->matrix.bytes, t->features.bytes, t->barcodes.bytes,

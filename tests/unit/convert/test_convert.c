@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "tests/support/unit.h"
+#include "convert/frame.h"
 #include "convert/hdf5_file.h"
 #include "convert/matrix.h"
 #include "core/base/random/philox.h"
@@ -269,9 +270,74 @@ static void matrices_of_every_form_equal_the_plain_table(void **state)
     }
 }
 
+/* The encodings of columns with missing values: values and mask, also as the names of categories. */
+static void columns_with_a_mask_are_read(void **state)
+{
+    static const char *const names[] = {"_index", "kind", "text", "number", "flag", "share"},
+                             *const wanted[][3] = {{"c0", "c1", "c2"},    {"B", "", "T"},
+                                                   {"x", "", "z"},        {"-7", "8", ""},
+                                                   {"True", "", "False"}, {"0.100000001", "123456789012.5", ""}};
+    const hsize_t three = 3, two = 2;
+    const signed char codes[] = {1, -1, 0}, flags[] = {1, 0, 0},
+                      masks[][3] = {{0, 1, 0}, {0, 0, 1}, {0, 1, 0}, {0, 0, 1}};
+    const int64_t numbers[] = {-7, 8, 9};
+    const double shares[] = {0.1F, 123456789012.5, 1};
+    hid_t access = H5Pcreate(H5P_FILE_ACCESS), text = H5Tcopy(H5T_C_S1), boolean = H5Tenum_create(H5T_NATIVE_SCHAR);
+    (void)state;
+    assert_true(H5Pset_fapl_core(access, 1 << 16, false) >= 0 && H5Tset_size(text, 4) >= 0);
+    assert_true(H5Tenum_insert(boolean, "FALSE", &(signed char){0}) >= 0 &&
+                H5Tenum_insert(boolean, "TRUE", &(signed char){1}) >= 0);
+    hid_t file = H5Fcreate("masked", H5F_ACC_TRUNC, H5P_DEFAULT, access);
+    hid_t obs = H5Gcreate2(file, "obs", H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT);
+    put(obs, "_index", text, 1, &three, "c0\0\0c1\0\0c2\0");
+    hid_t kind = H5Gcreate2(obs, "kind", H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT);
+    put(kind, "codes", H5T_NATIVE_SCHAR, 1, &three, codes);
+    hid_t list = H5Gcreate2(kind, "categories", H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT);
+    put(list, "values", text, 1, &two, "T\0\0\0B\0\0");
+    put(list, "mask", boolean, 1, &two, masks[1]);
+    for (int i = 2; i < 6; i++) {
+        hid_t group = H5Gcreate2(obs, names[i], H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT);
+        if (i == 2)
+            put(group, "values", text, 1, &three, "x\0\0\0y\0\0\0z\0\0");
+        else
+            put(group, "values",
+                i == 3   ? H5T_NATIVE_INT64
+                : i == 4 ? boolean
+                         : H5T_NATIVE_DOUBLE,
+                1, &three,
+                i == 3   ? (const void *)numbers
+                : i == 4 ? (const void *)flags
+                         : shares);
+        put(group, "mask", boolean, 1, &three, masks[i - 2]);
+        H5Gclose(group);
+    }
+    struct frame frame;
+    assert_int_equal(frame_open(file, file, "obs", &frame, &err), STATUS_OK);
+    for (int i = 0; i < 6; i++) {
+        struct column column;
+        const char *shown;
+        if (column_open(&frame, names[i], &column, &err))
+            fail_msg("%s: %s", names[i], err.message);
+        for (int row = 0; row < 3; row++) {
+            assert_int_equal(column_next(&column, &shown, &err), STATUS_OK);
+            assert_string_equal(shown, wanted[i][row]);
+        }
+        column_close(&column);
+    }
+    frame_close(&frame);
+    H5Gclose(list);
+    H5Gclose(kind);
+    H5Gclose(obs);
+    H5Tclose(text);
+    H5Tclose(boolean);
+    H5Fclose(file);
+    H5Pclose(access);
+}
+
 int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(columns_with_a_mask_are_read),
         cmocka_unit_test(every_form_of_a_file_gives_the_same_table),
         cmocka_unit_test(layers_and_raw_values_can_be_chosen),
         cmocka_unit_test(a_column_of_any_type_is_a_label_or_a_group),

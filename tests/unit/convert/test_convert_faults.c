@@ -223,7 +223,7 @@ static void parts_of_sparse_matrices_that_do_not_fit_are_refused(void **state)
     s.index[2] = 0; /* accepted: values of the same entry are added */
     try_sparse(&s, STATUS_OK, "");
     s.data[1] = s.data[2] = 3e38;
-    try_sparse(&s, STATUS_INVALID, "row 1, feature 'y': the value is not a finite number");
+    try_sparse(&s, STATUS_INVALID, "row 1, feature 'y': the value is not a number, or it is beyond single precision");
 }
 
 /* ---- dense matrices --------------------------------------------------------------------------------------------- */

@@ -2,10 +2,12 @@
  * a table. */
 #include "core/data/uploads/tables/collection_cells.h"
 
+#include <float.h>
 #include <math.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
@@ -24,7 +26,7 @@ enum { MATRIX_MARKET_SIDE = 1 << 22 }; /* largest number of rows or columns */
 
 struct matrix_market {
     int32_t rows, cols;
-    int64_t count;
+    int64_t count, large; /* large: number of values from 2^24 on */
     struct matrix_entry {
         int32_t row, col; /* from 0 */
         float value;
@@ -105,8 +107,7 @@ static enum status read_sizes(struct reader *r, struct matrix_market *m, struct 
     return m->entry ? STATUS_OK : error_memory(err, "a matrix");
 }
 
-static enum status read_entry(struct reader *r, const struct matrix_market *m, struct matrix_entry *entry,
-                              struct error *err)
+static enum status read_entry(struct reader *r, struct matrix_market *m, struct matrix_entry *entry, struct error *err)
 {
     struct plain_line line, word;
     if (!next_line(r, &line))
@@ -115,9 +116,12 @@ static enum status read_entry(struct reader *r, const struct matrix_market *m, s
     double value = r->pattern ? 1 : plain_word(&line, &word) ? plain_number(word) : NAN;
     if (row < 1 || col < 1)
         return matrix_market_fault(r, "the row or the column is outside of the matrix; both are counted from 1", err);
-    if (!(fabs(value) <= 3e38) || plain_word(&line, &word))
+    if (fabs(value) > FLT_MAX)
+        return matrix_market_fault(r, "the value is beyond single precision (3.4e38)", err);
+    if (isnan(value) || plain_word(&line, &word))
         return matrix_market_fault(
             r, r->pattern ? "must have a row and a column" : "must have a row, a column and a finite number", err);
+    m->large += fabs(value) >= 16777216;
     *entry = (struct matrix_entry){(int32_t)row - 1, (int32_t)col - 1, (float)value};
     return STATUS_OK;
 }
@@ -150,11 +154,55 @@ static void matrix_market_close(struct matrix_market *matrix)
 struct cells {
     struct builder *b;
     struct matrix_market matrix;
-    struct name_list names; /* names that features already have */
-    bool turned;            /* the matrix has a row for each cell */
-    int64_t *start;         /* [cells + 1] index in `order` of the first entry of each cell */
-    int64_t *order;         /* [entries] indices of the entries, sorted by cell */
+    struct feature_columns columns;
+    bool turned;    /* the matrix has a row for each cell */
+    int64_t *start; /* [cells + 1] index in `order` of the first entry of each cell */
+    int64_t *order; /* [entries] indices of the entries, sorted by cell */
 };
+
+/* ---- columns ------------------------------------------------------------------------------------------------- */
+
+static bool taken(const struct feature_columns *columns, const char *name)
+{
+    return name_list_find(&columns->names, name, strlen(name)) >= 0;
+}
+
+enum status feature_columns_add(struct feature_columns *columns, const char *name, const char *id, struct error *err)
+{
+    char own[TABLE_TEXT + 16];
+    int32_t number;
+    (void)snprintf(own, sizeof own, "%s", name);
+    if (taken(columns, name)) {
+        collection_list_add(&columns->renamed, name);
+        if (id[0] != '\0')
+            (void)snprintf(own, sizeof own, "%s", id);
+        for (int i = 1; taken(columns, own) && i <= columns->names.names.count; i++)
+            (void)snprintf(own, sizeof own, "%s-%d", name, i);
+    }
+    return taken(columns, own) || strlen(own) >= TABLE_TEXT
+               ? error_set(err, STATUS_INVALID, NULL, "two features are called '%.60s'", name)
+               : name_list_add(&columns->names, own, strlen(own), &number, err);
+}
+
+enum status feature_columns_finish(struct feature_columns *columns, struct collection *c, struct error *err)
+{
+    enum status status = STATUS_OK;
+    if (columns->renamed.count > 0)
+        status = collection_warn(c, err, "renamed-columns",
+                                 "%d features with the name of an earlier feature were renamed: %s",
+                                 columns->renamed.count, columns->renamed.text);
+    if (!status && columns->large > 0)
+        status =
+            collection_warn(c, err, "rounded",
+                            "%lld values are 16777216 or larger; whole numbers of this size were rounded to single "
+                            "precision",
+                            (long long)columns->large);
+    c->columns = columns->names.names; /* from here on, the collection owns the names */
+    columns->names.names = (struct collection_names){0};
+    return status;
+}
+
+/* ---- cells --------------------------------------------------------------------------------------------------- */
 
 static enum status check_name(struct plain_line name, const char *file, int64_t line, struct error *err)
 {
@@ -164,24 +212,22 @@ static enum status check_name(struct plain_line name, const char *file, int64_t 
                      NAME_BYTES - 1);
 }
 
-/* Adds the name of a feature, or its id if another feature has the same name. */
+/* Adds a feature from a line with its id and, perhaps, its name. */
 static enum status add_feature(struct cells *c, struct plain_line line, int64_t number, struct error *err)
 {
-    struct plain_line id = {0}, name;
-    int32_t index;
-    (void)plain_field(&line, '\t', &id);
-    if (!plain_field(&line, '\t', &name) || name.size == 0)
-        name = id;
-    enum status status = check_name(id, "features.tsv", number, err);
-    if (!status)
-        status = check_name(name, "features.tsv", number, err);
-    if (status)
-        return status;
-    name = name_list_find(&c->names, name.at, name.size) >= 0 ? id : name;
-    if (name_list_find(&c->names, name.at, name.size) >= 0)
-        return error_set(err, STATUS_INVALID, NULL, "features.tsv, line %lld: a feature occurs twice",
-                         (long long)number);
-    return name_list_add(&c->names, name.at, name.size, &index, err);
+    struct plain_line part[2] = {{0}, {0}}; /* id, name */
+    char text[2][TABLE_TEXT];
+    (void)plain_field(&line, '\t', &part[0]);
+    if (!plain_field(&line, '\t', &part[1]) || part[1].size == 0)
+        part[1] = part[0];
+    for (int i = 0; i < 2; i++) {
+        enum status status = check_name(part[i], "features.tsv", number, err);
+        if (status)
+            return status;
+        memcpy(text[i], part[i].at, part[i].size);
+        text[i][part[i].size] = '\0';
+    }
+    return feature_columns_add(&c->columns, text[1], text[0], err);
 }
 
 static enum status read_features(struct cells *c, const struct cells_text *text, struct error *err)
@@ -207,7 +253,9 @@ static enum status read_barcodes(const struct cells_text *text, struct name_list
         (void)plain_field(&line, '\t', &name);
         status = check_name(name, "barcodes.tsv", lines.number, err);
         if (!status && name_list_find(cells, name.at, name.size) >= 0)
-            return error_set(err, STATUS_INVALID, NULL, "barcodes.tsv, line %lld: a cell occurs twice",
+            return error_set(err, STATUS_INVALID, NULL,
+                             "barcodes.tsv, line %lld: a cell occurs twice; if several runs were joined, "
+                             "add the name of the run to its cells",
                              (long long)lines.number);
         if (!status)
             status = name_list_add(cells, name.at, name.size, &number, err);
@@ -219,7 +267,7 @@ static enum status read_barcodes(const struct cells_text *text, struct name_list
 static enum status find_sides(struct cells *c, int cells, struct error *err)
 {
     const struct matrix_market *m = &c->matrix;
-    int features = c->names.names.count;
+    int features = c->columns.names.names.count;
     c->turned = !(m->rows == features && m->cols == cells);
     if (!c->turned || (m->rows == cells && m->cols == features))
         return STATUS_OK;
@@ -252,7 +300,7 @@ static enum status sort_entries(struct cells *c, int cells, struct error *err)
 static enum status add_cell(struct cells *c, int cell, const char *name, struct error *err)
 {
     float *values;
-    int features = c->names.names.count;
+    int features = c->columns.names.names.count;
     enum status status = builder_sample(c->b, features, &values, err);
     if (status)
         return status;
@@ -266,6 +314,18 @@ static enum status add_cell(struct cells *c, int cell, const char *name, struct 
         *to = entry->value;
     }
     return STATUS_OK;
+}
+
+/* Keeps the names of the cells as the ids of the samples. */
+static enum status keep_ids(struct collection *c, const struct name_list *cells, struct error *err)
+{
+    c->records.name = calloc((size_t)cells->names.count + 1, sizeof *c->records.name);
+    for (int i = 0; c->records.name && i < cells->names.count; i++) {
+        if (!(c->records.name[i] = strdup(cells->names.name[i])))
+            break;
+        c->records.count++;
+    }
+    return c->records.count == cells->names.count ? STATUS_OK : error_memory(err, "the names of cells");
 }
 
 static enum status collection_cells_fill(struct cells *c, const struct cells_text *text, struct name_list *cells,
@@ -286,7 +346,10 @@ static enum status collection_cells_fill(struct cells *c, const struct cells_tex
     status = sort_entries(c, cells->names.count, err);
     for (int i = 0; !status && i < cells->names.count; i++)
         status = add_cell(c, i, cells->names.name[i], err);
-    return status;
+    c->columns.large = c->matrix.large;
+    if (!status)
+        status = keep_ids(c->b->c, cells, err);
+    return status ? status : feature_columns_finish(&c->columns, c->b->c, err);
 }
 
 enum status cells_add(struct builder *b, const struct cells_text *text, struct name_list *cells, struct error *err)
@@ -295,11 +358,7 @@ enum status cells_add(struct builder *b, const struct cells_text *text, struct n
     b->c->kind = COLLECTION_TABLE;
     b->c->channels = b->c->rows = 1;
     enum status status = collection_cells_fill(&c, text, cells, err);
-    if (!status) { /* from here on, the collection owns the names */
-        b->c->columns = c.names.names;
-        c.names.names = (struct collection_names){0};
-    }
-    name_list_close(&c.names);
+    name_list_close(&c.columns.names);
     matrix_market_close(&c.matrix);
     free(c.start);
     free(c.order);

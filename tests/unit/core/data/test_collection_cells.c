@@ -139,6 +139,33 @@ static void entries_of_pattern_matrices_are_read_as_one(void **state)
     collection_close(&c);
 }
 
+/* The files of a table may have a prefix, as in GEO. Features of equal names get their ids or a number. */
+static void names_of_cells_and_features_are_kept(void **state)
+{
+    static const char *const columns[] = {"A", "B", "ENSG2", "CD3", "CD3_TotalSeqB", "CD3-1"};
+    struct collection c;
+    const struct member members[] = {
+        {"GSM1/GSM1_run.genes.tsv.gz",
+         "ENSG0\tA\nENSG1\tB\tGene Expression\nENSG2\tB\nENSG3\tCD3\nCD3_TotalSeqB\tCD3\nCD3\tCD3\n"},
+        {"GSM1/GSM1_run.matrix.mtx.gz",
+         "%%MatrixMarket matrix coordinate real general\n6 2 2\n1 1 16777217\n6 2 -2.5\n"},
+        {"GSM1/GSM1_run.barcodes.tsv.gz", "AAAC0-1\nAAAC1-1\textra\n"}};
+    (void)state;
+    if (read_members(members, 3, &c))
+        fail_msg("%s", err.message);
+    assert_true(c.count == 2 && c.records.count == 2 && c.columns.count == 6);
+    assert_string_equal(c.records.name[0], "AAAC0-1");
+    assert_string_equal(c.records.name[1], "AAAC1-1");
+    for (int i = 0; i < 6; i++)
+        assert_string_equal(c.columns.name[i], columns[i]);
+    assert_true(collection_value(&c, 0) == 16777216 && collection_value(&c, 11) == -2.5F);
+    assert_string_equal(c.warning[0].code, "renamed-columns");
+    assert_non_null(
+        strstr(c.warning[0].text, "3 features with the name of an earlier feature were renamed: 'B', 'CD3'"));
+    assert_string_equal(c.warning[1].code, "rounded");
+    collection_close(&c);
+}
+
 static void refuses(const char *matrix, const char *features, const char *barcodes, const char *message)
 {
     struct collection c;
@@ -172,8 +199,18 @@ static void faults_of_cells_are_named(void **state)
     refuses(HEAD "2 3 1\n1 1 4\n1 2 4\n", two, three, "more entries than the line of sizes states");
     refuses(HEAD "2 3 2\n1 1 4\n1 1 5\n", two, three, "the cell 'x' has two entries");
     refuses(HEAD "3 3 1\n1 1 4\n", two, three, "3 rows and 3 columns, but there are 2 features and 3 cells");
-    refuses(HEAD "2 3 1\n1 1 4\n", "a\na\n", three, "features.tsv, line 2: a feature occurs twice");
-    refuses(HEAD "2 3 1\n1 1 4\n", two, "x\ny\nx\n", "barcodes.tsv, line 3: a cell occurs twice");
+    refuses(HEAD "2 3 1\n1 1 1e300\n", two, three, "line 3: the value is beyond single precision (3.4e38)");
+    refuses(HEAD "2 3 1\n1 1 4\n", two, "x\ny\nx\n", "barcodes.tsv, line 3: a cell occurs twice; if several runs");
+    const struct member prefixes[] = {{"A_matrix.mtx", HEAD "1 1 1\n1 1 4\n"},
+                                      {"A_features.tsv", "a\n"},
+                                      {"B_barcodes.tsv", "x\n"}},
+                        several[] = {{"A_matrix.mtx", HEAD}, {"B_matrix.mtx", HEAD}}, other[] = {{"Amatrix.mtx", HEAD}};
+    assert_int_equal(read_members(prefixes, 3, &c), STATUS_INVALID);
+    assert_non_null(strstr(err.message, "have the same prefix; got 'A_matrix.mtx', 'A_...' and 'B_barcodes.tsv'"));
+    assert_int_equal(read_members(several, 2, &c), STATUS_INVALID);
+    assert_non_null(strstr(err.message, "member 'B_matrix.mtx': is a further file of this kind"));
+    assert_int_equal(read_members(other, 1, &c), STATUS_INVALID);
+    assert_non_null(strstr(err.message, "is not allowed"));
     const struct member lonely[] = {{"matrix.mtx", HEAD}, {"labels.csv", "file,label\n"}};
     assert_int_equal(read_members(lonely, 2, &c), STATUS_INVALID);
     assert_non_null(strstr(err.message, "needs matrix.mtx, features.tsv"));
@@ -190,6 +227,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(cells_equal_the_dense_table),
         cmocka_unit_test(entries_of_pattern_matrices_are_read_as_one),
+        cmocka_unit_test(names_of_cells_and_features_are_kept),
         cmocka_unit_test(faults_of_cells_are_named),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
