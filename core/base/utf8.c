@@ -122,7 +122,7 @@ static uint32_t lower(uint32_t point)
     return point;
 }
 
-size_t utf8_folded(const char *text, size_t bytes, char *out)
+static size_t one_form(const char *text, size_t bytes, bool fold, char *out)
 {
     size_t used = 0, last = 0; /* last: where the character before `used` begins */
     bool valid = utf8_valid(text, bytes);
@@ -130,16 +130,28 @@ size_t utf8_folded(const char *text, size_t bytes, char *out)
         size_t length = valid ? utf8_char(text + at, bytes - at) : 1;
         uint32_t point = valid ? code_point(text + at, length) : 0;
         uint32_t both = valid && used > 0 ? compose(code_point(out + last, used - last), point) : 0;
+        if (fold && valid)
+            point = lower(point);
         used = both ? last : used;
         last = used;
         if (valid)
-            used += utf8_write(lower(both ? both : point), out + used);
+            used += utf8_write(both ? both : point, out + used);
         else
             out[used++] = text[at];
         at += length;
     }
     out[used] = '\0';
     return used;
+}
+
+size_t utf8_composed(const char *text, size_t bytes, char *out)
+{
+    return one_form(text, bytes, false, out);
+}
+
+size_t utf8_folded(const char *text, size_t bytes, char *out)
+{
+    return one_form(text, bytes, true, out);
 }
 
 static void append_escape(struct buf *out, uint32_t point, enum utf8_escapes escapes)

@@ -22,10 +22,11 @@ bool utf8_printable(const char *text, size_t bytes);
 
 /* Writes the character with this code point as UTF-8; returns its length in bytes, 1 to 4. */
 size_t utf8_write(uint32_t point, char out[4]);
-/* Writes a text in lower case (Latin, Greek, Cyrillic) and with each character and the marks that follow it as one
- * character, where Unicode has one (the form NFC, except that marks keep their order; also kana and Hangul). out: room
- * for bytes + 1. Returns the length, which is at most `bytes`; a NUL follows. A text that is not UTF-8 stays as it is.
- */
+/* Writes a text with each character and the marks that follow it as one character, where Unicode has one (the form NFC,
+ * except that marks keep their order). Latin, Greek, Cyrillic, kana and Hangul. out: room for bytes + 1. Returns the
+ * length, which is at most `bytes`; a NUL follows. A text that is not UTF-8 stays as it is. */
+size_t utf8_composed(const char *text, size_t bytes, char *out);
+/* As utf8_composed(), and in lower case (Latin, Greek, Cyrillic). */
 size_t utf8_folded(const char *text, size_t bytes, char *out);
 
 enum utf8_escapes {
