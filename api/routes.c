@@ -144,6 +144,7 @@ static const struct config_field dataset_query[] = {
     PARAMETER_CHOICE("format", collection_format_names,
                      "format of the body; with this parameter the Content-Type has no effect and may be missing"),
 #include "core/data/uploads/options.inc"
+    PARAMETER_FLAG("dry_run", "1: the answer says how the file is read (recognised); nothing is stored"),
     PARAMETER_TEXT(
         "sha256", 64,
         "SHA-256 of the whole file in hex; the daemon compares it, and an interrupted upload can be resumed"),
@@ -346,7 +347,7 @@ static const struct api_answer division_answers[] = {
     END};
 static const struct api_answer put_answers[] = {
     {201, JSON, "Dataset", "The data set is on disk. Location is its address."},
-    {200, JSON, "Dataset", "The same data set existed already."},
+    {200, JSON, "Dataset", "The same data set existed already, or with dry_run: how the file is read."},
     PROBLEM(400, "A query parameter or the name is wrong."),
     PROBLEM(409, "Another data set has the name, or the upload must continue at Upload-Offset."),
     PROBLEM(413, "The upload is too large, or all data sets together are."),

@@ -72,12 +72,13 @@ static enum status open_values(hid_t file, const struct convert_options *options
 static enum status open_role(const struct anndata *a, const char *wanted, const char *const *usual, bool *found,
                              struct column *column, struct error *err)
 {
-    const char *name = wanted[0] != '\0' ? wanted : NULL;
-    for (; !name && *usual; usual++)
-        if (frame_has(&a->obs, *usual))
-            name = *usual;
-    *found = name != NULL;
-    if (!name)
+    char name[TABLE_TEXT];
+    *found = wanted[0] != '\0';
+    if (*found)
+        (void)frame_find(&a->obs, wanted, name); /* column_open() refuses a name that is not there */
+    for (; !*found && *usual; usual++)
+        *found = frame_find(&a->obs, *usual, name);
+    if (!*found)
         return STATUS_OK;
     enum status status = column_open(&a->obs, name, column, err);
     if (status || column->rows == matrix_rows(a->matrix))
@@ -90,7 +91,9 @@ static enum status open_columns(const struct convert_options *options, struct an
 {
     static const char *const labels[] = {"label", "labels", "class", "target", NULL},
                              *const groups[] = {"group", "split", NULL}, *const parts[] = {"part", NULL};
-    enum status status = column_open(&a->obs, a->obs.index, &a->cells, err);
+    char id[TABLE_TEXT];
+    (void)frame_find(&a->obs, options->id[0] != '\0' ? options->id : a->obs.index, id);
+    enum status status = column_open(&a->obs, id, &a->cells, err);
     if (status)
         return status;
     status = column_open(&a->var, a->var.index, &a->features, err);

@@ -8,8 +8,8 @@
 
 /* The user's options; "": not set. */
 struct convert_options {
-    const char *layer;         /* name of the matrix that contains the values */
-    const char *label, *group; /* names of the columns of obs that contain the labels and the groups */
+    const char *layer;              /* name of the matrix that contains the values */
+    const char *label, *group, *id; /* names of the columns of obs with the labels, the groups and the names of cells */
 };
 
 /* The next two functions convert AnnData files (.h5ad) and HDF5 files of 10x Genomics. STATUS_LIMIT: a part of the

@@ -3,8 +3,9 @@
 
 #include <stdio.h>
 #include <string.h>
+#include <strings.h>
 
-enum { SHOWN = 6 }; /* upper limit of the column names in a message */
+enum { SHOWN = 6, COLUMNS_LOOKED = 1000 }; /* upper limits of the column names in a message and of those compared */
 
 /* Finds the column with the names of the rows in a table from before AnnData 0.7: the member called index or _index, or
  * else the first member. */
@@ -66,12 +67,27 @@ static bool name_at(const struct frame *f, unsigned i, char *name, size_t room)
     return member != NULL;
 }
 
+bool frame_find(const struct frame *frame, const char *wanted, char name[TABLE_TEXT])
+{
+    char other[TABLE_TEXT];
+    int like = 0;
+    (void)snprintf(name, TABLE_TEXT, "%s", wanted);
+    if (frame_has(frame, wanted))
+        return true;
+    for (unsigned i = 0; i < COLUMNS_LOOKED && name_at(frame, i, other, sizeof other); i++)
+        if (strcasecmp(other, wanted) == 0 && frame_has(frame, other)) {
+            (void)snprintf(name, TABLE_TEXT, "%s", other);
+            like++;
+        }
+    return like == 1;
+}
+
 static enum status refuse_column(const struct frame *f, const char *column, struct error *err)
 {
     char list[160] = "", name[32];
     size_t used = 0;
     int shown = 0;
-    for (unsigned i = 0; shown <= SHOWN && i < 1000 && name_at(f, i, name, sizeof name); i++) {
+    for (unsigned i = 0; shown <= SHOWN && i < COLUMNS_LOOKED && name_at(f, i, name, sizeof name); i++) {
         if (strcmp(name, "__categories") == 0 || strcmp(name, f->index) == 0)
             continue;
         int wrote =

@@ -1,6 +1,6 @@
 /* motif-convert: reads an uploaded file and writes its table as a stream.
  *
- *   motif-convert FORMAT LAYER LABEL GROUP <FILE | ...
+ *   motif-convert FORMAT LAYER LABEL GROUP ID <FILE | ...
  *
  * The daemon starts it for uploads of HDF5 files. libhdf5 is the largest parser of foreign data that the project
  * uses, and a damaged file can make it crash. So it runs in a process of its own, which can only read the one file
@@ -69,14 +69,14 @@ static void convert_main_leave(const struct error *err)
 int main(int argc, char **argv)
 {
     struct error err = {0};
-    const struct convert_format *format = argc == 5 ? format_named(argv[1]) : NULL;
+    const struct convert_format *format = argc == 6 ? format_named(argv[1]) : NULL;
     if (!format) {
         (void)fprintf(stderr,
-                      "usage: motif-convert h5ad|10x-h5 LAYER LABEL GROUP <FILE | ...\n"
+                      "usage: motif-convert h5ad|10x-h5 LAYER LABEL GROUP ID <FILE | ...\n"
                       "The daemon starts this program for uploads. An empty text means that this option is not set.\n");
         return TABLE_EXIT_USAGE;
     }
-    const struct convert_options options = {argv[2], argv[3], argv[4]};
+    const struct convert_options options = {argv[2], argv[3], argv[4], argv[5]};
     (void)convert_main_run(format, &options, &err);
     convert_main_leave(&err);
 }

@@ -429,6 +429,11 @@ static void take_in(struct exchange *x, struct api_upload *upload)
         respond_existing(x, &a);
         return;
     }
+    if (exchange_query_flag(x, "dry_run")) {
+        write_about(&a, &x->response->body);
+        respond_body(x, 200, "application/json");
+        return;
+    }
     enum status status = datasets_datasets_keep(x, &a, upload, &err);
     if (status == STATUS_OK)
         dataset_respond(x, 201, a.name);

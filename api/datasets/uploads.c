@@ -147,6 +147,7 @@ static enum status uploads_convert(struct api_upload *u, struct error *err)
                                               .layer = u->request.options.layer,
                                               .label = u->request.options.label,
                                               .group = u->request.options.group,
+                                              .id = u->request.options.id,
                                               .context = u,
                                               .take = take_table,
                                               .stopped = abandoned};

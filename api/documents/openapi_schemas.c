@@ -43,11 +43,20 @@ const struct openapi_schema openapi_schemas[] = {
      "name text, sha256 text, bytes integer, format text, options object, *stated object, created_at time, kind text, "
      "target text, samples integer, shape object, values object, *rate integer, *columns [object], *lengths object, "
      "*label_lengths object, longest integer, vocabulary [object], *groups [object], boxes integer, "
-     "*warnings [Warning], *first [object], *division Division, *kinds [DatasetKind]",
+     "*recognised Recognised, *warnings [Warning], *first [object], *division Division, *kinds [DatasetKind]",
      NULL, false},
     {"Division",
      "*by text, *text text, *folds integer, *fold integer, *parts object, *warnings [Warning], *refused text", NULL,
      false},
+    {"Recognised",
+     "kind text, labels RecognisedLabels, *columns RecognisedColumns, *table text, *groups RecognisedNames, "
+     "*rate integer, range [number]",
+     NULL, false},
+    {"RecognisedLabels", "count integer, names [text], target text, *read_as text", NULL, false},
+    {"RecognisedColumns",
+     "features integer, label [text], group [text], part [text], id [text], ignored [text], identifier [text]", NULL,
+     false},
+    {"RecognisedNames", "count integer, names [text]", NULL, false},
     {"DatasetKind", "kind text, preset text, accepts flag, reason text?", NULL, false},
     {"Warning", "code text, text text", NULL, false},
     {"DatasetList",

@@ -55,7 +55,7 @@ struct api_daemon {
  * options; "": not set. */
 struct api_conversion {
     int file; /* descriptor from which the whole upload can be read */
-    const char *format, *layer, *label, *group;
+    const char *format, *layer, *label, *group, *id;
     void *context;
     /* Reads the table that the converter writes (core/formats/table/table_stream.h). */
     enum status (*take)(void *context, const struct byte_source *table, struct error *err);

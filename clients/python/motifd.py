@@ -289,7 +289,8 @@ class Client:
         """Uploads a data set unless the daemon has it, and returns its document. data: the bytes, or a file that can be read twice and that
         upload() closes.
         name: by default "py-" and the start of the SHA-256 of the bytes and the options. An interrupted upload continues where it stopped.
-        options: query parameters of the upload, such as label="cell_type"; the daemon refuses those that the format does not read."""
+        options: query parameters of the upload, such as label="cell_type" or ignore=["a", "b"]; the daemon refuses those that the format does not
+        read. With dry_run=1 the answer says how the daemon reads the file (recognised), and nothing is stored."""
         with (io.BytesIO(data) if isinstance(data, bytes) else data) as file:
             return self._upload(file, format, name, options)
 
@@ -300,7 +301,7 @@ class Client:
             hash.update(block)
             size += len(block)
         digest = hash.hexdigest()
-        stated = {key: str(value) for key, value in options.items()}
+        stated = {key: ",".join(value) if isinstance(value, (list, tuple)) else str(value) for key, value in options.items()}
         name = name or f"py-{(hashlib.sha256(json.dumps([digest, sorted(stated.items())]).encode()).hexdigest() if stated else digest)[:20]}"
         path = f"/v1/datasets/{urllib.parse.quote(name)}"
         for attempt in range(self.retries + 1):
@@ -312,7 +313,7 @@ class Client:
                 if error.status != 404:
                     raise
             try:
-                return self._put(path, file, format, digest, size, options)
+                return self._put(path, file, format, digest, size, stated)
             except MotifdError as error:  # 409: another client may upload the same bytes now
                 if error.status != 409 or attempt == self.retries:
                     raise

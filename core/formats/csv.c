@@ -1,10 +1,12 @@
-/* The CSV reader: one record in memory at a time, fields unquoted in place. */
+/* The CSV reader: one record in memory at a time, fields unquoted in place. Before the header it reads as many bytes
+ * as the first two records have, and chooses the dialect by them. */
 #include "core/formats/csv.h"
 
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 #include "core/base/utf8.h"
 
@@ -15,15 +17,33 @@ static enum status csv_fault(const struct csv *csv, enum status status, const ch
     return error_set(err, status, NULL, "row %lld %s", (long long)csv->row, what);
 }
 
+/* Appends bytes of the source to the block. */
+static enum status fill(struct csv *csv, struct error *err)
+{
+    const struct byte_source from = text_source_bytes(&csv->text);
+    size_t got = 0;
+    if (csv->filled + BLOCK > csv->block_room) {
+        size_t room = csv->block_room ? 2 * csv->block_room : BLOCK;
+        unsigned char *block = realloc(csv->block, room);
+        if (!block)
+            return error_memory(err, "a table");
+        csv->block = block;
+        csv->block_room = room;
+    }
+    enum status status = from.read(from.context, csv->block + csv->filled, BLOCK, &got, err);
+    csv->filled += status ? 0 : got;
+    csv->ended = !status && got == 0;
+    return status;
+}
+
 /* Reads the next byte without consuming it; END at the end of the source. */
 static enum status peek(struct csv *csv, int *byte, struct error *err)
 {
     if (csv->at == csv->filled && !csv->ended) {
-        enum status status = csv->from.read(csv->from.context, csv->block, BLOCK, &csv->filled, err);
+        csv->at = csv->filled = 0;
+        enum status status = fill(csv, err);
         if (status)
             return status;
-        csv->at = 0;
-        csv->ended = csv->filled == 0;
     }
     *byte = csv->ended ? END : csv->block[csv->at];
     return STATUS_OK;
@@ -88,23 +108,39 @@ static enum status read_quoted(struct csv *csv, struct error *err)
 
 static bool ends_field(const struct csv *csv, int byte)
 {
-    return byte == END || byte == '\n' || byte == '\r' ||
-           (csv->separator ? byte == csv->separator : byte == ',' || byte == '\t');
+    return byte == END || byte == '\n' || byte == '\r' || byte == csv->separator;
+}
+
+static bool blank(char c)
+{
+    return c == ' ' || c == '\t';
+}
+
+/* Skips blanks; *byte is the first byte after them. */
+static enum status skip_blanks(struct csv *csv, int *byte, struct error *err)
+{
+    enum status status = peek(csv, byte, err);
+    while (!status && (*byte == ' ' || (*byte == '\t' && csv->separator != '\t'))) {
+        csv->at++;
+        status = peek(csv, byte, err);
+    }
+    return status;
 }
 
 static enum status read_field(struct csv *csv, int *byte, struct error *err)
 {
     enum status status = begin_field(csv, err);
     if (!status)
-        status = peek(csv, byte, err);
+        status = skip_blanks(csv, byte, err);
     if (!status && *byte == '"') {
         csv->at++;
         status = read_quoted(csv, err);
         if (!status)
-            status = peek(csv, byte, err);
+            status = skip_blanks(csv, byte, err);
         if (!status && !ends_field(csv, *byte))
             return csv_fault(csv, STATUS_INVALID,
                              "has text after a closing quote; a quote inside a quoted field must be doubled", err);
+        return status ? status : csv_put(csv, '\0', err);
     }
     while (!status && !ends_field(csv, *byte)) {
         csv->at++;
@@ -115,22 +151,21 @@ static enum status read_field(struct csv *csv, int *byte, struct error *err)
         if (!status)
             status = peek(csv, byte, err);
     }
+    while (!status && csv->used > csv->start[csv->count - 1] && blank(csv->record[csv->used - 1]))
+        csv->used--;
     return status ? status : csv_put(csv, '\0', err);
 }
 
-/* Consumes the end of a line: LF, CR LF or the end of the source. */
+/* Consumes the end of a line: LF, CR LF, CR or the end of the source. */
 static enum status end_line(struct csv *csv, int byte, struct error *err)
 {
+    enum status status = STATUS_OK;
     if (byte == '\r') {
         csv->at++;
-        enum status status = peek(csv, &byte, err);
-        if (status)
-            return status;
-        if (byte != '\n' && byte != END)
-            return csv_fault(csv, STATUS_INVALID, "has a carriage return that is not followed by a line feed", err);
+        status = peek(csv, &byte, err);
     }
-    csv->at += byte == '\n';
-    return STATUS_OK;
+    csv->at += !status && byte == '\n';
+    return status;
 }
 
 static enum status csv_finish(struct csv *csv, struct error *err)
@@ -144,8 +179,8 @@ static enum status csv_finish(struct csv *csv, struct error *err)
     return STATUS_OK;
 }
 
-/* Reads a record and skips empty lines before it; *more is false at the end. */
-static enum status read_record(struct csv *csv, bool *more, struct error *err)
+/* Reads a line that is not empty; *more is false at the end. */
+static enum status read_line(struct csv *csv, bool *more, struct error *err)
 {
     int byte;
     enum status status = peek(csv, &byte, err);
@@ -162,8 +197,6 @@ static enum status read_record(struct csv *csv, bool *more, struct error *err)
     csv->row++;
     do {
         status = read_field(csv, &byte, err);
-        if (!status && csv->separator == 0 && (byte == ',' || byte == '\t'))
-            csv->separator = (char)byte;
         if (!status && byte == csv->separator && byte != END)
             csv->at++;
     } while (!status && byte != END && byte != '\n' && byte != '\r');
@@ -172,14 +205,128 @@ static enum status read_record(struct csv *csv, bool *more, struct error *err)
     return status ? status : csv_finish(csv, err);
 }
 
+/* Reads a record, and skips lines that contain only blanks if the table has several columns. */
+static enum status read_record(struct csv *csv, bool *more, struct error *err)
+{
+    enum status status = read_line(csv, more, err);
+    while (!status && *more && csv->count == 1 && csv->field[0][0] == '\0' && csv->columns > 1) {
+        csv->row--;
+        status = read_line(csv, more, err);
+    }
+    return status;
+}
+
 enum status csv_next(struct csv *csv, bool *more, struct error *err)
 {
     enum status status = read_record(csv, more, err);
     if (!status && *more && csv->count != csv->columns)
-        return error_set(err, STATUS_INVALID, NULL, "row %lld has %d fields, but the header has %d",
-                         (long long)csv->row, csv->count, csv->columns);
+        return error_set(
+            err, STATUS_INVALID, NULL,
+            "row %lld has %d fields, but the header has %d, with '%s' between them; a line \"sep=;\" before "
+            "the header states another separator",
+            (long long)csv->row, csv->count, csv->columns,
+            csv->separator == '\t' ? "tab" : (char[]){csv->separator, '\0'});
+    if (!status && !*more && csv->unclear_row > 0 && !csv->clear)
+        return error_set(err, STATUS_INVALID, NULL,
+                         "row %lld, column '%.60s': '%s' may have a decimal comma or a separator of thousands, and no "
+                         "other number shows which; write numbers with a decimal point and without separators",
+                         (long long)csv->unclear_row, csv->name[csv->unclear_column], csv->unclear);
     return status;
 }
+
+/* ---- the dialect ------------------------------------------------------------------------------------------- */
+
+static const char separators[] = "\t;,"; /* of equally good ones, the first is taken */
+enum { SEPARATORS = sizeof separators - 1 };
+
+/* The bytes of a record that was not read yet. */
+struct ahead {
+    size_t begin, end;     /* bytes [begin, end) of the block */
+    int count[SEPARATORS]; /* number of each separator outside quotes */
+    bool last_empty;       /* the last byte is a separator */
+};
+
+/* Looks at the first record at or after `at` that is not empty. It has no bytes at the end of the source. */
+static enum status look_ahead(struct csv *csv, size_t at, struct ahead *out, struct error *err)
+{
+    bool quoted = false;
+    enum status status = STATUS_OK;
+    *out = (struct ahead){at, at, {0}, false};
+    for (;; at++) {
+        while (!status && at == csv->filled && !csv->ended)
+            status = fill(csv, err);
+        if (status || at == csv->filled || at - out->begin > CSV_RECORD)
+            break;
+        char byte = (char)csv->block[at];
+        if (!quoted && (byte == '\n' || byte == '\r')) {
+            if (at > out->begin)
+                break;
+            out->begin = at + 1;
+            continue;
+        }
+        quoted = quoted != (byte == '"');
+        const char *found = quoted || byte == '\0' ? NULL : strchr(separators, byte);
+        if (found)
+            out->count[found - separators]++;
+        out->last_empty = found != NULL;
+    }
+    out->end = at;
+    return status;
+}
+
+/* Reads a line such as "sep=;", which Excel understands, and removes it. */
+static enum status take_stated(struct csv *csv, const struct ahead *line, struct error *err)
+{
+    const char *text = (const char *)csv->block + line->begin;
+    size_t size = line->end - line->begin, quotes = size > 1 && text[0] == '"' && text[size - 1] == '"';
+    if (size != 5 + 2 * quotes || strncasecmp(text + quotes, "sep=", 4) != 0)
+        return STATUS_OK;
+    csv->separator = text[4 + quotes];
+    csv->stated = true;
+    csv->at = line->end;
+    bool good = strchr("\t;,|:", csv->separator) != NULL && csv->separator != '\0';
+    return good ? STATUS_OK
+                : error_set(err, STATUS_INVALID, NULL,
+                            "the line before the header states a separator that is not "
+                            "allowed; use a tab, ';', ',', '|' or ':'");
+}
+
+/* Chooses the separator that splits the header and the first record alike and into most fields. Without one, header and
+ * record may differ by the name of the column of row names. */
+static void choose_separator(struct csv *csv, const struct ahead *header, const struct ahead *first)
+{
+    for (int names = 0; names < 3 && !csv->separator; names++)
+        for (int i = 0, most = 0; i < SEPARATORS; i++) {
+            bool fits = names == 2 || first->count[i] == header->count[i] + names;
+            if (!fits || header->count[i] <= most)
+                continue;
+            most = header->count[i];
+            csv->separator = separators[i];
+        }
+    csv->separator = csv->separator ? csv->separator : ',';
+}
+
+static enum status recognise(struct csv *csv, struct error *err)
+{
+    struct ahead header, first;
+    enum status status = look_ahead(csv, 0, &header, err);
+    if (!status)
+        status = take_stated(csv, &header, err);
+    if (!status && csv->stated)
+        status = look_ahead(csv, header.end, &header, err);
+    if (!status)
+        status = look_ahead(csv, header.end, &first, err);
+    if (status)
+        return status;
+    if (!csv->stated)
+        choose_separator(csv, &header, &first);
+    const char *known = strchr(separators, csv->separator);
+    int at = known ? (int)(known - separators) : 0;
+    csv->row_names = known && header.count[at] > 0 && first.count[at] == header.count[at] + 1 && !first.last_empty;
+    return STATUS_OK;
+}
+
+/* ---- the header -------------------------------------------------------------------------------------------- */
 
 static int compare_names(const void *a, const void *b)
 {
@@ -188,9 +335,6 @@ static int compare_names(const void *a, const void *b)
 
 static enum status check_header(struct csv *csv, struct error *err)
 {
-    static const char mark[] = "\xEF\xBB\xBF";
-    if (strncmp(csv->field[0], mark, 3) == 0)
-        csv->field[0] += 3;
     char **sorted = malloc((size_t)csv->count * sizeof *sorted);
     enum status status = sorted ? STATUS_OK : error_memory(err, "a header");
     if (sorted) {
@@ -209,20 +353,52 @@ static enum status check_header(struct csv *csv, struct error *err)
     return status;
 }
 
-enum status csv_open(struct csv *csv, const struct byte_source *from, struct error *err)
+/* Copies the names, because the next record takes their place. */
+static enum status keep_names(struct csv *csv, struct error *err)
+{
+    csv->names = malloc(csv->used);
+    csv->name = malloc((size_t)csv->count * sizeof *csv->name);
+    if (!csv->names || !csv->name)
+        return error_memory(err, "a header");
+    memcpy(csv->names, csv->record, csv->used);
+    for (int i = 0; i < csv->count; i++)
+        csv->name[i] = csv->names + csv->start[i];
+    return STATUS_OK;
+}
+
+/* Reads the header. The column of row names gets an empty name. */
+static enum status read_header(struct csv *csv, struct error *err)
 {
     bool more = false;
-    *csv = (struct csv){.from = *from, .block = malloc(BLOCK)};
-    if (!csv->block)
-        return error_memory(err, "a table");
-    enum status status = read_record(csv, &more, err);
+    enum status status = read_line(csv, &more, err);
     if (!status && !more)
         status = error_set(err, STATUS_INVALID, NULL, "row 1: there is no header; the first row names the columns");
+    if (!status && csv->row_names) {
+        status = begin_field(csv, err);
+        if (!status)
+            status = csv_put(csv, '\0', err);
+        if (!status) {
+            memmove(csv->start + 1, csv->start, (size_t)(csv->count - 1) * sizeof *csv->start);
+            csv->start[0] = csv->used - 1;
+            for (int i = 0; i < csv->count; i++)
+                csv->field[i] = csv->record + csv->start[i];
+        }
+    }
     if (!status)
         status = check_header(csv, err);
+    return status ? status : keep_names(csv, err);
+}
+
+enum status csv_open(struct csv *csv, const struct byte_source *from, struct error *err)
+{
+    *csv = (struct csv){.count = 0};
+    text_source_open(&csv->text, from);
+    enum status status = fill(csv, err);
+    if (!status)
+        status = recognise(csv, err);
+    if (!status)
+        status = read_header(csv, err);
     csv->columns = csv->count;
-    if (csv->separator == 0)
-        csv->separator = ',';
     return status;
 }
 
@@ -232,16 +408,26 @@ void csv_close(struct csv *csv)
     free(csv->field);
     free(csv->start);
     free(csv->block);
+    free(csv->names);
+    free(csv->name);
     *csv = (struct csv){0};
 }
 
 int csv_find(const struct csv *csv, const char *name)
 {
-    for (int i = 0; i < csv->count; i++)
-        if (strcmp(csv->field[i], name) == 0)
+    int found = -1, like = 0;
+    for (int i = 0; i < csv->columns; i++) {
+        if (strcmp(csv->name[i], name) == 0)
             return i;
-    return -1;
+        if (strcasecmp(csv->name[i], name) != 0)
+            continue;
+        found = i;
+        like++;
+    }
+    return like == 1 ? found : -1;
 }
+
+/* ---- numbers ----------------------------------------------------------------------------------------------- */
 
 bool csv_number(const char *field, float *value)
 {
@@ -253,48 +439,86 @@ bool csv_number(const char *field, float *value)
     return *end == '\0' && isfinite(*value);
 }
 
-/* Reports that the table has no column of this name. The message lists the first columns, so that the user can find the
- * name that was meant. */
-static enum status no_column(const struct csv *csv, const char *wanted, struct error *err)
+static enum status value_fault(const struct csv *csv, int column, const char *what, struct error *err)
 {
-    char names[120] = "";
-    size_t used = 0;
-    int i = 0;
-    for (; i < csv->count && used + strlen(csv->field[i]) + 6 < sizeof names; i++)
-        used += (size_t)snprintf(names + used, sizeof names - used, "%s%s", i > 0 ? ", " : "", csv->field[i]);
-    return error_set(err, STATUS_INVALID, NULL, "row 1: no column is called '%.60s'; the columns are %s%s", wanted,
-                     names, i < csv->count ? ", ..." : "");
+    return error_set(err, STATUS_INVALID, NULL, "row %lld, column '%.60s': '%.40s' %s", (long long)csv->row,
+                     csv->name[column], csv->field[column], what);
 }
 
-static enum status find_role(const struct csv *csv, const char *wanted, const char *const *usual, int *column,
-                             struct error *err)
+/* Notes the decimal sign of a number. A comma before exactly three digits may separate thousands. */
+static enum status note_sign(struct csv *csv, int column, char sign, const char *text, struct error *err)
 {
-    *column = -1;
-    if (wanted && wanted[0] != '\0') {
-        *column = csv_find(csv, wanted);
-        return *column >= 0 ? STATUS_OK : no_column(csv, wanted, err);
+    char what[120];
+    if (csv->decimal && csv->decimal != sign) {
+        (void)snprintf(what, sizeof what,
+                       "has a decimal %s, but the number in row %lld has a decimal %s; write all alike",
+                       sign == ',' ? "comma" : "point", (long long)csv->decimal_row, sign == ',' ? "point" : "comma");
+        return value_fault(csv, column, what, err);
     }
-    for (; *usual && *column < 0; usual++)
-        *column = csv_find(csv, *usual);
+    if (!csv->decimal)
+        csv->decimal_row = csv->row;
+    csv->decimal = sign;
+    if (sign == '.' || csv->clear)
+        return STATUS_OK;
+    const char *digits = text + strspn(text, "+-"), *comma = strchr(digits, ',');
+    csv->clear = digits[0] == '0' || comma == digits || comma - digits > 3 || strspn(comma + 1, "0123456789") != 3 ||
+                 comma[4] != '\0';
+    if (!csv->clear && csv->unclear_row == 0) {
+        csv->unclear_row = csv->row;
+        csv->unclear_column = column;
+        (void)snprintf(csv->unclear, sizeof csv->unclear, "%s", text);
+    }
     return STATUS_OK;
 }
 
-enum status table_columns_find(const struct csv *csv, const char *label, const char *group,
-                               struct table_columns *columns, struct error *err)
+enum status csv_value(struct csv *csv, int column, float *value, struct error *err)
 {
-    static const char *const labels[] = {"label", "labels", "class", "target", NULL}, *const groups[] = {"group",
-                                                                                                         "split", NULL};
-    const char *first = csv->field[0];
-    bool named =
-        first[0] == '\0' || strcmp(first, "id") == 0 || strcmp(first, "name") == 0 || strcmp(first, "sample") == 0;
-    enum status status = find_role(csv, label, labels, &columns->label, err);
-    if (!status)
-        status = find_role(csv, group, groups, &columns->group, err);
-    columns->id = named && columns->label != 0 && columns->group != 0 ? 0 : -1;
-    return status;
+    const char *text = csv->field[column];
+    char copy[CSV_NUMBER], *comma = NULL;
+    size_t size;
+    text += strspn(text, " \t"); /* blanks inside quotes */
+    size = strlen(text);
+    while (size > 0 && strchr(" \t", text[size - 1]))
+        size--;
+    bool fits = size < sizeof copy;
+    memcpy(copy, text, fits ? size : 0);
+    copy[fits ? size : 0] = '\0';
+    char sign = strchr(copy, ',') ? ',' : strchr(copy, '.') ? '.' : '\0';
+    if (sign == ',') {
+        comma = strchr(copy, ',');
+        *comma = '.';
+        if (strspn(copy, "+-.,0123456789") == size &&
+            (strchr(comma + 1, ',') || strchr(copy, '.') != comma || strchr(comma + 1, '.')))
+            return value_fault(csv, column, "contains separators of thousands; write the number without them", err);
+    }
+    if (!csv_number(copy, value))
+        return value_fault(csv, column,
+                           size == 0 ? "is not a number: the field is empty; fill it or leave the row out"
+                                     : "is not a number; if the column is not a feature, leave it out with ignore "
+                                       "(motifctl: --ignore COLUMN)",
+                           err);
+    if (comma)
+        *comma = ',';
+    return sign ? note_sign(csv, column, sign, copy, err) : STATUS_OK;
 }
 
-bool table_columns_feature(const struct table_columns *columns, int column)
+void csv_dialect(const struct csv *csv, char out[CSV_DIALECT])
 {
-    return column != columns->label && column != columns->group && column != columns->id;
+    const char *parts[5];
+    char between[32];
+    int count = 0;
+    (void)snprintf(between, sizeof between, "'%c' between fields", csv->separator);
+    if (csv->separator != ',' && csv->separator != '\t')
+        parts[count++] = between;
+    if (csv->decimal == ',')
+        parts[count++] = "decimal commas";
+    if (csv->text.form == TEXT_UTF16_LITTLE || csv->text.form == TEXT_UTF16_BIG)
+        parts[count++] = "UTF-16";
+    if (csv->row_names)
+        parts[count++] = "names of rows in a first column without a name";
+    out[0] = '\0';
+    for (int i = 0; i < count; i++) {
+        size_t used = strlen(out);
+        (void)snprintf(out + used, CSV_DIALECT - used, "%s%s", i > 0 ? ", " : "", parts[i]);
+    }
 }

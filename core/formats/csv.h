@@ -1,7 +1,15 @@
-/* Comma- or tab-separated records from a byte source (RFC 4180). A field in double quotes may contain separators, ends
- * of lines and doubled quotes. The first record is the header, and every other record has the same number of fields as
- * the header. The separator is a tab if the header contains one, otherwise a comma. A byte order mark before the header
- * and empty lines are skipped.
+/* Tables of text from a byte source (RFC 4180, and what programs write instead). A field in double quotes may contain
+ * separators, ends of lines and doubled quotes. The first record is the header, and every other record has the same
+ * number of fields as the header.
+ *
+ * The dialect is recognised by the first two records:
+ * - The separator is a tab, ';' or ',': the one that splits both records into equally many fields. A line "sep=;"
+ *   before the header states it.
+ * - If the header has one name less than the first record, and the last field of this record is not empty, the first
+ *   field of each record is the name of a row, as R writes it. Its column gets the name "".
+ * - The text may be UTF-16 with a byte order mark (text_source.h). Lines end in LF, CR LF or CR.
+ * - Blanks around fields are removed, but not those inside quotes. Empty lines are skipped.
+ * - Numbers have a decimal point or a decimal comma, all of them the same; csv_value() decides.
  *
  * The bytes are untrusted. STATUS_INVALID, naming the row (the header is row 1): a wrong number of fields, a misplaced
  * or open quote, a NUL, bytes that are not UTF-8. STATUS_LIMIT: a record of more than CSV_RECORD bytes or CSV_FIELDS
@@ -12,51 +20,53 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "core/formats/byte_source.h"
+#include "core/formats/text_source.h"
 
-enum { CSV_RECORD = 16 << 20, CSV_FIELDS = 100000 };
+enum { CSV_RECORD = 16 << 20, CSV_FIELDS = 100000, CSV_NUMBER = 64 };
 
 struct csv {
-    struct byte_source from;
+    struct text_source text;
     char separator;
+    bool stated;        /* a line "sep=" states the separator */
+    bool row_names;     /* the header has no name for the first column */
+    char decimal;       /* '.' or ','; NUL: no number so far has a decimal sign */
     int64_t row;        /* number of the current record, from 1; line ends inside quotes do not count */
     char **field;       /* [count] texts of the fields, NUL-terminated; valid until the next record */
     int count, columns; /* count: number of fields of the current record; columns: number of fields of the header */
+    char **name;        /* [columns] names of the columns, all different */
     /* private */
-    char *record;
+    char *record, *names;
     size_t used, room, *start;
     int fields_room;
     unsigned char *block;
-    size_t at, filled;
+    size_t at, filled, block_room;
     bool ended;
+    bool clear;          /* a number shows that the comma is a decimal sign */
+    int64_t decimal_row; /* row of the first number with a decimal sign */
+    int64_t unclear_row; /* row of the first number whose comma may separate thousands; 0: there is none */
+    int unclear_column;
+    char unclear[CSV_NUMBER];
 };
 
 /* Reads the header; csv->field contains the column names until csv_next(). STATUS_INVALID also if two names are equal
- * or a name other than the first is empty. The caller calls csv_close(), after an error too. */
+ * or a name other than the first is empty. The table must stay where it is. The caller calls csv_close(), after an
+ * error too. */
 enum status csv_open(struct csv *csv, const struct byte_source *from, struct error *err);
 void csv_close(struct csv *csv); /* a zeroed struct is allowed */
-/* Reads the next record; *more is false at the end. */
+/* Reads the next record; *more is false at the end. STATUS_INVALID at the end: the commas of all numbers with commas
+ * can be decimal signs or separate thousands ("1,234"). */
 enum status csv_next(struct csv *csv, bool *more, struct error *err);
-/* Returns the index of the column with this name; -1 if no column has it. Call it between csv_open() and csv_next()
- * only. */
+/* Returns the index of the column with this name or, if no column has it, of the only column whose name differs just
+ * in the case of ASCII letters; -1 if there is none. */
 int csv_find(const struct csv *csv, const char *name);
-/* Parses a field as a finite float; false: it is not a number. */
+/* Parses a field as a finite float with a decimal point; false: it is not such a number. */
 bool csv_number(const char *field, float *value);
-
-/* Finds the columns of a table that contain labels, groups and names of rows; all other columns are features. The
- * same rules apply to uploads and to inputs of queries. */
-
-struct table_columns {
-    int label, group, id; /* index of the column with labels, with groups, with names of rows; -1: there is none */
-};
-
-/* Finds the columns by the header, between csv_open() and csv_next(). Every column is a feature, except:
- * - a column of labels: called label, labels, class or target, or as `label` says;
- * - a column of groups for splits: called group or split, or as `group` says;
- * - the first column, if it contains names of rows: it has no name, or is called id, name or sample.
- * label, group: the name of the column; NULL or "" for the usual names. STATUS_INVALID: no column has this name. */
-enum status table_columns_find(const struct csv *csv, const char *label, const char *group,
-                               struct table_columns *columns, struct error *err);
-bool table_columns_feature(const struct table_columns *columns, int column);
+/* Parses a field of the current record as a finite float with the decimal sign of the table. STATUS_INVALID, naming
+ * row, column, text and remedy: it is no number, contains separators of thousands, or has another decimal sign than
+ * earlier numbers. */
+enum status csv_value(struct csv *csv, int column, float *value, struct error *err);
+/* Describes what is unusual in the dialect, for people: "';' between fields, decimal commas". "": nothing is. */
+enum { CSV_DIALECT = 120 };
+void csv_dialect(const struct csv *csv, char out[CSV_DIALECT]);
 
 #endif

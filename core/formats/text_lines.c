@@ -11,19 +11,24 @@
 
 struct plain_lines plain_lines(const char *text, size_t size)
 {
-    return (struct plain_lines){text, text + size, 0};
+    size_t mark = size >= 3 && memcmp(text, "\xEF\xBB\xBF", 3) == 0 ? 3 : 0;
+    return (struct plain_lines){text + mark, text + size, 0, NULL};
 }
 
 bool plain_next(struct plain_lines *lines, struct plain_line *line)
 {
     if (lines->at == lines->end)
         return false;
-    const char *stop = memchr(lines->at, '\n', (size_t)(lines->end - lines->at));
-    const char *end = stop != NULL ? stop : lines->end;
+    if (lines->feed < lines->at) { /* NULL at first */
+        lines->feed = memchr(lines->at, '\n', (size_t)(lines->end - lines->at));
+        lines->feed = lines->feed != NULL ? lines->feed : lines->end;
+    }
+    const char *stop = memchr(lines->at, '\r', (size_t)(lines->feed - lines->at));
+    const char *end = stop != NULL ? stop : lines->feed;
     *line = (struct plain_line){lines->at, (size_t)(end - lines->at)};
-    if (line->size > 0 && line->at[line->size - 1] == '\r')
-        line->size--;
-    lines->at = stop != NULL ? stop + 1 : lines->end;
+    end += end < lines->end && *end == '\r';
+    end += end < lines->end && *end == '\n' && (end == lines->feed);
+    lines->at = end;
     lines->number++;
     return true;
 }
@@ -134,7 +139,8 @@ int plain_shown(struct plain_line word, int most)
 
 void text_stream_open(struct text_stream *s, const struct byte_source *from, size_t most)
 {
-    *s = (struct text_stream){.from = *from, .most = most};
+    *s = (struct text_stream){.most = most};
+    text_source_open(&s->text, from);
 }
 
 void text_stream_close(struct text_stream *s)
@@ -159,39 +165,55 @@ static enum status read_more(struct text_stream *s, struct error *err)
         s->block = larger;
         s->room = room;
     }
-    enum status status = s->from.read(s->from.context, s->block + kept, s->room - kept, &got, err);
+    const struct byte_source from = text_source_bytes(&s->text);
+    enum status status = from.read(from.context, s->block + kept, s->room - kept, &got, err);
     s->end += status ? 0 : got;
     s->ended = got == 0;
     return status;
 }
 
+/* Finds the end of the line at the beginning of the block, behind `looked` bytes. Returns the number of bytes that end
+ * it; 0: more bytes are needed. */
+static size_t find_end(const struct text_stream *s, size_t looked, size_t *length)
+{
+    const char *line = s->block + s->begin;
+    size_t there = s->end - s->begin;
+    if (there == 0)
+        return 0;
+    const char *feed = memchr(line + looked, '\n', there - looked);
+    const char *stop = memchr(line + looked, '\r', (feed != NULL ? (size_t)(feed - line) : there) - looked);
+    if (stop == NULL && feed == NULL)
+        return 0;
+    *length = (size_t)((stop != NULL ? stop : feed) - line);
+    if (stop == NULL)
+        return 1;
+    if (stop + 1 == feed)
+        return 2;
+    return *length + 1 < there || s->ended;
+}
+
 enum status text_stream_next(struct text_stream *s, struct plain_line *line, bool *more, struct error *err)
 {
-    size_t looked = 0; /* number of bytes of the line that were searched for its end already */
-    const char *stop = NULL;
+    size_t looked = 0, ends = 0, length = 0; /* looked: bytes of the line that were searched for its end already */
     *more = false;
-    while (stop == NULL) {
+    while ((ends = find_end(s, looked, &length)) == 0) {
         size_t there = s->end - s->begin;
-        if (there > looked)
-            stop = memchr(s->block + s->begin + looked, '\n', there - looked);
-        looked = there;
-        if ((stop != NULL ? (size_t)(stop - s->block) - s->begin : there) > s->most)
-            return error_set(err, STATUS_LIMIT, NULL, "line %lld is longer than %zu bytes, the most that is allowed",
-                             (long long)s->number + 1, s->most);
-        if (stop != NULL || s->ended)
+        looked = there > 0 && s->block[s->end - 1] == '\r' ? there - 1 : there;
+        length = there;
+        if (length > s->most || s->ended)
             break;
         enum status status = read_more(s, err);
         if (status)
             return status;
     }
-    size_t end = stop != NULL ? (size_t)(stop - s->block) : s->end;
-    *more = stop != NULL || end > s->begin;
+    if (length > s->most)
+        return error_set(err, STATUS_LIMIT, NULL, "line %lld is longer than %zu bytes, the most that is allowed",
+                         (long long)s->number + 1, s->most);
+    *more = ends > 0 || length > 0;
     if (!*more)
         return STATUS_OK;
-    *line = (struct plain_line){s->block + s->begin, end - s->begin};
-    if (line->size > 0 && line->at[line->size - 1] == '\r')
-        line->size--;
-    s->begin = stop != NULL ? end + 1 : end;
+    *line = (struct plain_line){s->block + s->begin, length};
+    s->begin += length + ends;
     s->number++;
     return STATUS_OK;
 }

@@ -1,6 +1,7 @@
 /* Splits untrusted text into lines, words and fields, and loads whole files of limited size. The text need not end in
- * NUL and may contain any bytes. Lines and words are views into it. Functions keep no state; any thread. A text stream
- * reads the lines of a byte source and keeps one of them in memory; one thread at a time. */
+ * NUL and may contain any bytes; a byte order mark before it is skipped. Lines and words are views into it. Lines end
+ * in LF or CR LF, or in CR if the text (of a stream: its first block) contains no LF. Functions keep no state; any
+ * thread. A text stream reads the lines of a byte source and keeps one of them in memory; one thread at a time. */
 #ifndef MOTIF_CORE_FORMATS_TEXT_LINES_H
 #define MOTIF_CORE_FORMATS_TEXT_LINES_H
 
@@ -9,7 +10,7 @@
 #include <stdint.h>
 
 #include "core/base/error.h"
-#include "core/formats/byte_source.h"
+#include "core/formats/text_source.h"
 
 struct plain_line {
     const char *at; /* not NUL-terminated */
@@ -17,11 +18,12 @@ struct plain_line {
 };
 struct plain_lines {
     const char *at, *end;
-    int64_t number; /* number of the last line returned, from 1 */
+    int64_t number;   /* number of the last line returned, from 1 */
+    const char *feed; /* private: the next LF, or `end` */
 };
 
 struct plain_lines plain_lines(const char *text, size_t size);
-/* Returns the next line without its end (LF or CR LF); false at the end of the text. */
+/* Returns the next line without its end; false at the end of the text. */
 bool plain_next(struct plain_lines *lines, struct plain_line *line);
 /* Removes the next word (separated by spaces and tabs) from the beginning of a line; false if no word is left. */
 bool plain_word(struct plain_line *line, struct plain_line *word);
@@ -46,19 +48,19 @@ char plain_strand(struct plain_line word);
  * UTF-8 text. */
 int plain_shown(struct plain_line word, int most);
 
-/* The lines of a byte source. */
+/* The lines of a byte source, which may be UTF-16 (text_source.h). */
 struct text_stream {
-    struct byte_source from;
+    struct text_source text;
     char *block; /* bytes that were read; [begin, end) of them were not returned yet */
     size_t begin, end, room, most;
     bool ended;     /* the source has no more bytes */
     int64_t number; /* number of the last line returned, from 1 */
 };
-/* Opens the stream. most: largest number of bytes of a line. `from` is copied; what it refers to must outlive the
- * stream. */
+/* Opens the stream, which must stay where it is. most: largest number of bytes of a line. `from` is copied; what it
+ * refers to must outlive the stream. */
 void text_stream_open(struct text_stream *s, const struct byte_source *from, size_t most);
 void text_stream_close(struct text_stream *s); /* a zeroed struct is allowed */
-/* Returns the next line without its end (LF or CR LF), valid until the next call; *more is false at the end.
+/* Returns the next line without its end, valid until the next call; *more is false at the end.
  * STATUS_LIMIT: a line is too long. STATUS_NO_MEMORY, and the errors of the source. */
 enum status text_stream_next(struct text_stream *s, struct plain_line *line, bool *more, struct error *err);
 

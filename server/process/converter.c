@@ -45,7 +45,7 @@ static int spawn(struct run *run, const char *program, int file, int table, int 
 {
     char *const variables[] = {NULL};
     const struct api_conversion *what = run->what;
-    const char *const words[] = {program, what->format, what->layer, what->label, what->group, NULL};
+    const char *const words[] = {program, what->format, what->layer, what->label, what->group, what->id, NULL};
     posix_spawn_file_actions_t actions;
     posix_spawnattr_t attributes;
     sigset_t empty, all;

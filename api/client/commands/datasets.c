@@ -28,6 +28,7 @@
 static const struct config_field options[] = {
     OPTION_TEXT("format", "NAME", "put: format of the file; default: from the ending of its name"),
 #include "core/data/uploads/options.inc"
+    OPTION_FLAG("dry-run", "put: only say how the server reads the file; nothing is stored"),
     OPTION_TEXT("output", "FILE", "preview: file for the picture (NAME.png)"),
     OPTIONS_END,
 };
@@ -108,6 +109,21 @@ static void write_shape(const cJSON *set, char *out, size_t bytes)
                  cols.text);
 }
 
+/* Prints how the server understood a table and its labels: "columns: label 'Class', id 'ID'". */
+static void print_recognised(struct ctl *ctl, const cJSON *recognised)
+{
+    const cJSON *role = NULL, *name = NULL;
+    const char *read = json_string(json_member(recognised, "labels"), "read_as"), *title = "columns: ";
+    cJSON_ArrayForEach (role, json_member(recognised, "columns"))
+        cJSON_ArrayForEach (name, role) { /* the number of features has no elements */
+            fprintf(ctl->out.stream, "%s%s '%s'", title, role->string, cJSON_IsString(name) ? name->valuestring : "");
+            title = ", ";
+        }
+    fputs(title[0] == ',' ? "\n" : "", ctl->out.stream);
+    if (read)
+        fprintf(ctl->out.stream, "labels: %s\n", read);
+}
+
 static void print_dataset(struct ctl *ctl, const cJSON *set)
 {
     char shape[112];
@@ -120,6 +136,7 @@ static void print_dataset(struct ctl *ctl, const cJSON *set)
             : strcmp(json_shown(set, "kind"), "motifs") == 0 ? "motifs"
                                                              : "names");
     fprintf(ctl->out.stream, "sha256 %s\n", json_shown(set, "sha256"));
+    print_recognised(ctl, json_member(set, "recognised"));
     const cJSON *division = json_member(set, "division");
     if (json_string(division, "text"))
         fprintf(ctl->out.stream, "divided into training, validation and test %s\n", json_shown(division, "text"));
@@ -296,6 +313,21 @@ static const struct {
 #include "core/data/uploads/options.inc"
 };
 
+/* Appends the value of an option. Options that name columns may be repeated: their values become a list. */
+static void add_value(struct buf *path, const struct options *args, const char *flag)
+{
+    bool list = strcmp(flag, "label") == 0 || strcmp(flag, "ignore") == 0, more = false;
+    for (size_t i = 0; list && i < args->option_count; i++) {
+        if (strcmp(args->options[i].name, flag) != 0)
+            continue;
+        buf_text(path, more ? "," : "");
+        http_escape(path, args->options[i].value);
+        more = true;
+    }
+    if (!list)
+        http_escape(path, options_value(args, flag));
+}
+
 static int send(struct ctl *ctl, const struct options *args, const char *name, FILE *file, const char *format)
 {
     char hash[HASH_TEXT];
@@ -316,8 +348,12 @@ static int send(struct ctl *ctl, const struct options *args, const char *name, F
         if (!options_has(args, uploaded[i].flag))
             continue;
         buf_format(&path, "&%s=", uploaded[i].name);
-        http_escape(&path, uploaded[i].bare ? "1" : options_value(args, uploaded[i].flag));
+        if (uploaded[i].bare)
+            buf_text(&path, "1");
+        else
+            add_value(&path, args, uploaded[i].flag);
     }
+    buf_text(&path, options_has(args, "dry-run") ? "&dry_run=1" : "");
     const char *layout = options_has(args, "channels-first")  ? "channels-first"
                          : options_has(args, "channels-last") ? "channels-last"
                          : options_has(args, "signals")       ? "signals"

@@ -8,10 +8,10 @@
 
 #include "core/data/splicing/splicing_genes.h"
 #include "core/data/files/picture_file.h"
-#include "core/formats/csv.h"
 #include "core/formats/gunzip.h"
 #include "core/formats/audio_wave.h"
 #include "core/formats/npy.h"
+#include "core/formats/table/table_columns.h"
 
 static enum status read_picture(const struct input_file_sink *to, const void *bytes, size_t count, struct error *err)
 {
@@ -86,49 +86,46 @@ static enum status read_sequences(const struct input_file_sink *to, const void *
 }
 
 /* Adds the features of one row of a table. */
-static enum status add_row(const struct input_file_sink *to, const struct csv *csv, const struct table_columns *columns,
-                           int64_t features, struct error *err)
+static enum status add_row(const struct input_file_sink *to, struct csv *csv, const struct table_columns *columns,
+                           struct error *err)
 {
-    float *values = malloc((size_t)features * sizeof *values);
+    int64_t features = table_columns_features(columns);
     int at = 0;
-    if (values == NULL)
-        return error_memory(err, "an input");
-    for (int i = 0; i < csv->count; i++) {
-        if (!table_columns_feature(columns, i))
-            continue;
-        if (!csv_number(csv->field[i], &values[at++])) {
-            free(values);
-            return error_set(err, STATUS_INVALID, NULL, "row %lld, column %d: '%.40s' is not a number",
-                             (long long)csv->row, i + 1, csv->field[i]);
-        }
-    }
-    return to->add(to->context, 1, &features, values, 0, err);
+    if (features == 0)
+        return error_set(err, STATUS_INVALID, NULL, "row 1: there is no column of features");
+    float *values = malloc((size_t)features * sizeof *values);
+    enum status status = values != NULL ? STATUS_OK : error_memory(err, "an input");
+    for (int i = 0; !status && i < csv->count; i++)
+        if (table_columns_feature(columns, i))
+            status = csv_value(csv, i, &values[at++], err);
+    if (!status)
+        return to->add(to->context, 1, &features, values, 0, err);
+    free(values);
+    return status;
 }
 
 static enum status read_table(const struct input_file_sink *to, const void *bytes, size_t count, struct error *err)
 {
     struct byte_source_memory memory = {bytes, count, 0};
     const struct byte_source from = byte_source_of_memory(&memory);
+    const struct table_wanted usual = {0};
     struct csv csv;
-    struct table_columns columns = {-1, -1, -1};
-    int64_t features = 0;
+    struct table_columns columns = {0};
     bool more = true, empty = true;
     enum status status = csv_open(&csv, &from, err);
     if (!status)
-        status = table_columns_find(&csv, NULL, NULL, &columns, err);
-    for (int i = 0; !status && i < csv.columns; i++)
-        features += table_columns_feature(&columns, i);
-    if (!status && features == 0)
-        status = error_set(err, STATUS_INVALID, NULL, "row 1: there is no column of features");
-    while (!status) {
+        status = table_columns_find(&csv, &usual, &columns, err);
+    for (; !status; empty = false) {
         status = csv_next(&csv, &more, err);
         if (status || !more)
             break;
-        status = add_row(to, &csv, &columns, features, err);
-        empty = false;
+        if (empty)
+            table_columns_first(&csv, &columns);
+        status = add_row(to, &csv, &columns, err);
     }
     if (!status && empty)
         status = error_set(err, STATUS_INVALID, NULL, "must not be empty: there is no row below the header");
+    table_columns_close(&columns);
     csv_close(&csv);
     return status;
 }

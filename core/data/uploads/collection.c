@@ -44,6 +44,9 @@ void collection_close(struct collection *c)
     names_close(&c->groups, own);
     names_close(&c->records, own);
     free(c->warning);
+    for (int i = 0; i < c->recognised.columns; i++)
+        free(c->recognised.column[i].name);
+    free(c->recognised.column);
     if (c->store)
         munmap(c->store, c->stored);
     else if (own)

@@ -63,6 +63,17 @@ struct collection_warning {
     char text[240];
 };
 
+/* How a reader understood a file, for the answer of an upload. Texts are for people; "" says nothing. */
+struct collection_recognised {
+    char table[128];  /* the dialect of a table: "';' between fields, decimal commas" */
+    char labels[128]; /* how a label's text was read: "a set of names separated by |" */
+    int columns;      /* the columns of a table that are no features */
+    struct collection_column {
+        const char *role; /* static text: label, group, id, ignored or identifier */
+        char *name;
+    } * column;
+};
+
 /* Statistics of all values. */
 struct collection_moments {
     int64_t count;
@@ -105,8 +116,10 @@ struct collection {
     unsigned implied;
     bool
         channels_first; /* the axes of the upload's array were [n][channels][rows][cols]; not part of the stored form */
+    /* warning, recognised: made by collection_read(); not part of the stored form */
     int warnings;
-    struct collection_warning *warning; /* [warnings] made by collection_read(); not part of the stored form */
+    struct collection_warning *warning; /* [warnings] */
+    struct collection_recognised recognised;
     /* private */
     void *mapping;
     size_t mapped;
@@ -236,7 +249,7 @@ bool collection_option_state(const struct collection_option_row *row, struct col
 /* Whether an option has its usual value, which no reader needs to know. */
 bool collection_option_is_usual(const struct collection_option_row *row, const struct collection_options *options);
 /* Writes the value of an option as text. "": the client has stated none, and there is no name for that. */
-enum { COLLECTION_OPTION_TEXT = 64 };
+enum { COLLECTION_OPTION_TEXT = 1024 };
 void collection_option_text(const struct collection_option_row *row, const struct collection_options *options,
                             char out[COLLECTION_OPTION_TEXT]);
 

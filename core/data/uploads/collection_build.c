@@ -51,23 +51,72 @@ enum status builder_value(struct builder *b, double value, struct error *err)
     return STATUS_OK;
 }
 
-enum status builder_values(struct builder *b, const char *text, size_t bytes, struct error *err)
+/* Reads the next number of a text, from *at on, and moves *at behind it; *there is false at the end. */
+static enum status next_number(const char *text, size_t bytes, size_t *at, bool *there, float *value, struct error *err)
+{
+    char word[NUMBER_TEXT];
+    size_t length = 0;
+    while (*at < bytes && strchr(" \t,", text[*at]))
+        ++*at;
+    while (*at + length < bytes && !strchr(" \t,", text[*at + length]))
+        length++;
+    *there = length > 0;
+    snprintf(word, sizeof word, "%.*s", (int)(length < NUMBER_TEXT ? length : NUMBER_TEXT), text + *at);
+    *at += length;
+    return !*there || (length < NUMBER_TEXT && csv_number(word, value))
+               ? STATUS_OK
+               : error_set(err, STATUS_INVALID, NULL, "'%.40s' is not a number from %g to %g", word, -LARGEST, LARGEST);
+}
+
+static bool digit_at(const char *text, size_t at, size_t bytes)
+{
+    return at < bytes && text[at] >= '0' && text[at] <= '9';
+}
+
+/* Whether a comma in a list of numbers may be a decimal sign: it stands between two whole numbers, and it is the only
+ * comma, or blanks separate other numbers. */
+static bool doubtful_comma(const char *text, size_t bytes)
+{
+    int doubtful = 0, blanks = 0;
+    for (size_t i = 0; i < bytes; i++) {
+        size_t begin = i;
+        while (begin > 0 && digit_at(text, begin - 1, bytes))
+            begin--;
+        doubtful += text[i] == ',' && begin < i && digit_at(text, i + 1, bytes) &&
+                    (begin == 0 || strchr(" \t,+-", text[begin - 1])) && !(begin > 1 && strchr("eE", text[begin - 2]));
+        blanks += text[i] == ' ' || text[i] == '\t';
+    }
+    return doubtful > 0 && (doubtful == 1 || blanks > 0);
+}
+
+enum status builder_values_check(const char *text, size_t bytes, struct error *err)
 {
     enum status status = STATUS_OK;
-    for (size_t at = 0; !status && at < bytes;) {
-        char word[NUMBER_TEXT];
-        float value;
-        size_t length = 0;
-        while (at + length < bytes && !strchr(" \t,", text[at + length]))
-            length++;
-        snprintf(word, sizeof word, "%.*s", (int)(length < NUMBER_TEXT ? length : NUMBER_TEXT), text + at);
-        if (length > 0 && (length >= NUMBER_TEXT || !csv_number(word, &value)))
-            return error_set(err, STATUS_INVALID, NULL,
-                             "target=number: '%.40s' of sample %lld is not a number from %g to %g", word,
-                             (long long)(b->at - 1), -LARGEST, LARGEST);
-        if (length > 0)
-            status = builder_value(b, (double)value, err);
-        at += length + 1;
+    float value;
+    if (doubtful_comma(text, bytes))
+        return error_set(err, STATUS_INVALID, NULL,
+                         "'%.*s' may be numbers with a decimal comma, or several numbers; write a decimal point, and "
+                         "blanks between numbers",
+                         (int)(bytes < 40 ? bytes : 40), text);
+    size_t at = 0;
+    for (bool there = true; !status && there;)
+        status = next_number(text, bytes, &at, &there, &value, err);
+    return status;
+}
+
+enum status builder_values(struct builder *b, const char *text, size_t bytes, struct error *err)
+{
+    struct error cause = {0};
+    float value;
+    size_t at = 0;
+    enum status status = builder_values_check(text, bytes, &cause);
+    if (status)
+        return error_set(err, status, NULL, "target=number, sample %lld: %s", (long long)(b->at - 1), cause.message);
+    for (bool there = true; !status;) {
+        status = next_number(text, bytes, &at, &there, &value, err);
+        if (status || !there)
+            break;
+        status = builder_value(b, (double)value, err);
     }
     return status;
 }
@@ -374,6 +423,28 @@ bool builder_has_label(const struct builder *b, int64_t sample)
         high = b->texts[middle].sample < sample ? high : middle;
     }
     return false;
+}
+
+enum status builder_record(struct builder *b, const char *name, struct error *err)
+{
+    struct collection_names *names = &b->c->records;
+    char **more = grown(names->name, (size_t)names->count, sizeof *more);
+    names->name = more ? more : names->name;
+    if (!more || !(more[names->count] = strdup(name)))
+        return error_memory(err, "names");
+    names->count++;
+    return STATUS_OK;
+}
+
+enum status builder_column(struct builder *b, const char *role, const char *name, struct error *err)
+{
+    struct collection_recognised *r = &b->c->recognised;
+    struct collection_column *more = grown(r->column, (size_t)r->columns, sizeof *more);
+    r->column = more ? more : r->column;
+    if (!more || !(more[r->columns].name = strdup(name)))
+        return error_memory(err, "names");
+    more[r->columns++].role = role;
+    return STATUS_OK;
 }
 
 enum status builder_group(struct builder *b, const char *name, struct error *err)

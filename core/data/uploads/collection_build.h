@@ -88,6 +88,10 @@ bool builder_says_missing(const struct builder *b, const char *text, size_t byte
 bool builder_has_label(const struct builder *b, int64_t sample);
 /* Appends a token if the current sample does not have it yet. */
 enum status builder_token_once(struct builder *b, const char *token, size_t bytes, struct error *err);
+/* Appends the name of a sample to the records of the collection. */
+enum status builder_record(struct builder *b, const char *name, struct error *err);
+/* Notes a column of a table that is no feature. role: static text. */
+enum status builder_column(struct builder *b, const char *role, const char *name, struct error *err);
 /* Sets the group of the current sample. */
 enum status builder_group(struct builder *b, const char *name, struct error *err);
 /* States the part of the current sample. STATUS_INVALID: the text is not the name of a part. */
@@ -98,10 +102,12 @@ enum status builder_box(struct builder *b, int64_t sample, const int32_t place[4
                         struct error *err);
 /* For targets that are numbers; NUMBERS_MOST limits the numbers of a sample. builder_value()
  * appends one number to the target of the current sample. builder_values() appends the numbers of a text, which are
- * separated by blanks or commas. Every sample must get as many numbers as the first one. STATUS_INVALID: a text is no
- * number, or a number is not finite as a float. */
+ * separated by blanks or commas; builder_values_check() only checks the text. Every sample must get as many numbers as
+ * the first one. STATUS_INVALID: a text is no number, a number is not finite as a float, or a comma may be a decimal
+ * sign. */
 enum { NUMBERS_MOST = 4096 };
 enum status builder_value(struct builder *b, double value, struct error *err);
+enum status builder_values_check(const char *text, size_t bytes, struct error *err);
 enum status builder_values(struct builder *b, const char *text, size_t bytes, struct error *err);
 /* Reports that the current sample has too few numbers. */
 enum status builder_too_few(const struct builder *b, struct error *err);

@@ -239,6 +239,58 @@ static void write_lengths(const struct collection *c, const struct sink *out)
     }
 }
 
+enum { NAMES_SHOWN = 20 }; /* largest number of names in `recognised` */
+
+static void write_some(const char *member, const struct collection_names *names, const struct sink *out)
+{
+    sink_begin_object(out, member);
+    sink_integer(out, "count", names->count);
+    sink_begin_list(out, "names");
+    for (int i = 0; i < names->count && i < NAMES_SHOWN; i++)
+        sink_text(out, NULL, names->name[i]);
+    sink_end_list(out);
+}
+
+/* Writes the object "recognised": how the reader understood the file, in a few lines for people and programs. */
+static void write_recognised(const struct collection *c, const struct sink *out)
+{
+    static const char *const roles[] = {"label", "group", "part", "id", "ignored", "identifier"};
+    const struct collection_recognised *r = &c->recognised;
+    struct collection_moments m = collection_measure(c);
+    sink_begin_object(out, "recognised");
+    sink_text(out, "kind", collection_kinds[c->kind]);
+    write_some("labels", &c->vocabulary, out);
+    sink_text(out, "target", collection_targets[c->target]);
+    if (r->labels[0] != '\0')
+        sink_text(out, "read_as", r->labels);
+    sink_end_object(out);
+    if (c->kind == COLLECTION_TABLE || r->columns > 0) {
+        sink_begin_object(out, "columns");
+        sink_integer(out, "features", c->columns.count);
+        for (size_t k = 0; k < sizeof roles / sizeof roles[0]; k++) {
+            sink_begin_list(out, roles[k]);
+            for (int i = 0, shown = 0; i < r->columns && shown < NAMES_SHOWN; i++)
+                if (strcmp(r->column[i].role, roles[k]) == 0 && ++shown)
+                    sink_text(out, NULL, r->column[i].name);
+            sink_end_list(out);
+        }
+        sink_end_object(out);
+    }
+    if (r->table[0] != '\0')
+        sink_text(out, "table", r->table);
+    if (c->group) {
+        write_some("groups", &c->groups, out);
+        sink_end_object(out);
+    }
+    if (c->kind == COLLECTION_RECORDINGS)
+        sink_integer(out, "rate", c->rate);
+    sink_begin_list(out, "range");
+    sink_number(out, NULL, m.min);
+    sink_number(out, NULL, m.max);
+    sink_end_list(out);
+    sink_end_object(out);
+}
+
 void collection_describe(const struct collection *c, const struct sink *out)
 {
     sink_text(out, "kind", collection_kinds[c->kind]);
@@ -268,6 +320,7 @@ void collection_describe(const struct collection *c, const struct sink *out)
     if (c->group)
         write_counts("groups", &c->groups, c->group, c->count, out);
     sink_integer(out, "boxes", c->boxes);
+    write_recognised(c, out);
     sink_begin_list(out, "warnings");
     for (int i = 0; i < c->warnings; i++) {
         sink_begin_object(out, NULL);

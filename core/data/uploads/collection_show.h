@@ -19,8 +19,8 @@ const struct alphabet *collection_alphabet(const struct collection *c);
 size_t collection_spell(const struct collection *c, const struct alphabet *alphabet, int64_t sample, size_t most,
                         char *text);
 
-/* Writes the members kind, target, samples, shape, lengths, values, vocabulary, columns, groups, boxes and warnings
- * into an object that the caller has opened. */
+/* Writes the members kind, target, samples, shape, lengths, values, vocabulary, columns, groups, boxes, recognised and
+ * warnings into an object that the caller has opened. */
 void collection_describe(const struct collection *c, const struct sink *out);
 /* Draws the first samples: images side by side, sequences and recordings below each other, a table as a map of its
  * standardised columns. The caller destroys *picture. */

@@ -86,7 +86,7 @@ static enum status keep_text(struct text *text, const char *name, const struct b
     if (text->bytes)
         return error_set(err, STATUS_INVALID, NULL, "there is already another file of this kind; only one is allowed");
     snprintf(text->folder, sizeof text->folder, "%.*s", (int)(last_part(name) - name), name);
-    return byte_source_all(bytes, most, &text->bytes, &text->size, err);
+    return text_source_all(bytes, most, &text->bytes, &text->size, err);
 }
 
 static enum status set_kind(struct tar *t, enum collection_kind kind, int channels, int rows, struct error *err)
@@ -479,8 +479,7 @@ static enum status read_folders(struct tar *t, struct error *err)
     return status;
 }
 
-static enum status take_box_row(struct tar *t, const struct csv *csv, const int *column, bool seconds,
-                                struct error *err)
+static enum status take_box_row(struct tar *t, struct csv *csv, const int *column, bool seconds, struct error *err)
 {
     int32_t sample = find_sample(t, &t->boxes, csv->field[column[0]]), place[4] = {0, 1, 0, 0};
     if (sample < 0)
@@ -488,11 +487,14 @@ static enum status take_box_row(struct tar *t, const struct csv *csv, const int 
                          csv->field[column[0]]);
     for (int i = seconds ? 2 : 0; i < 4; i++) {
         float number;
-        const char *field = csv->field[column[seconds ? i - 1 : i + 1]];
-        if (!csv_number(field, &number) || number < 0 || number > 1e6F)
+        int at = column[seconds ? i - 1 : i + 1];
+        enum status status = csv_value(csv, at, &number, err);
+        if (status)
+            return status;
+        if (number < 0 || number > 1e6F)
             return error_set(err, STATUS_INVALID, NULL,
-                             "row %lld: '%.40s' is not a position; use a number from 0 to 1000000", (long long)csv->row,
-                             field);
+                             "row %lld, column '%.60s': '%.40s' is not a position; use a number from 0 to 1000000",
+                             (long long)csv->row, csv->name[at], csv->field[at]);
         place[i] = (int32_t)lrintf(seconds ? number * (float)t->b.c->rate : number);
     }
     if (t->notices.orientation)

@@ -1,6 +1,7 @@
 /* Warnings about an upload: things that are allowed but often a mistake. The readers of formats add what they notice
  * while they read. collection_inspect() adds what can be seen in every finished collection: samples that are copies of
- * each other, columns or channels that never change, and labels of sequences that look like other parts of a header. */
+ * each other, columns or channels that never change, columns that equal the label, and labels of sequences that look
+ * like other parts of a header. */
 #include <inttypes.h>
 #include <math.h>
 #include <stdarg.h>
@@ -11,6 +12,7 @@
 
 #include "core/base/grown.h"
 #include "core/data/uploads/collection_build.h"
+#include "core/formats/table/table_columns.h"
 
 enum {
     WARNINGS = 32,
@@ -422,6 +424,102 @@ static enum status inspect_scale(struct collection *c, struct error *err)
                            collection_warn_shown(wide), wide, most, collection_warn_shown(narrow), narrow, least);
 }
 
+/* ---- columns that give the label away ---------------------------------------------------------------------- */
+
+/* The classes of a table as numbers: their names if all are numbers, else their indices. */
+static void class_numbers(const struct collection_names *names, double *number)
+{
+    bool numbers = true;
+    for (int k = 0; k < names->count; k++) {
+        char *end;
+        number[k] = strtod(names->name[k], &end);
+        numbers = numbers && *end == '\0' && isfinite(number[k]);
+    }
+    for (int k = 0; !numbers && k < names->count; k++)
+        number[k] = k;
+}
+
+static int compare_floats(const void *a, const void *b)
+{
+    float x = *(const float *)a, y = *(const float *)b;
+    return (x > y) - (x < y);
+}
+
+/* Whether each class has a value of its own in the column. own: room for a value of each class. */
+static bool value_of_class(const struct collection *c, int column, float *own)
+{
+    int classes = c->vocabulary.count;
+    for (int k = 0; k < classes; k++)
+        own[k] = NAN;
+    for (int64_t i = 0; i < c->count; i++) {
+        float value = collection_value(c, collection_begin(c, i) + column), *mine = &own[c->label[i]];
+        if (!isnan(*mine) && *mine != value)
+            return false;
+        *mine = value;
+    }
+    qsort(own, (size_t)classes, sizeof *own, compare_floats);
+    for (int k = 1; k < classes; k++)
+        if (own[k] == own[k - 1])
+            return false;
+    return true;
+}
+
+/* The size of the correlation of a column and the classes; 0 if one of them is constant. */
+static double correlation(const struct collection *c, int column, const double *number)
+{
+    double n = (double)c->count, x = 0, y = 0, xx = 0, yy = 0, xy = 0;
+    double first = (double)collection_value(c, collection_begin(c, 0) + column), other = number[c->label[0]];
+    for (int64_t i = 0; i < c->count; i++) { /* differences to the first row keep the sums small */
+        double a = (double)collection_value(c, collection_begin(c, i) + column) - first,
+               b = number[c->label[i]] - other;
+        x += a;
+        y += b;
+        xx += a * a;
+        yy += b * b;
+        xy += a * b;
+    }
+    double spread = (xx - x * x / n) * (yy - y * y / n);
+    return spread > 0 ? fabs(xy - x * y / n) / sqrt(spread) : 0;
+}
+
+/* Warns about features that equal the class, and about features that have the name of a label. */
+static enum status inspect_features(struct collection *c, struct error *err)
+{
+    enum { LEAST_ROWS = 6 }; /* with fewer rows, features agree with the classes by chance */
+    int classes = c->vocabulary.count;
+    struct collection_list copies = {0}, named = {0};
+    if (c->kind != COLLECTION_TABLE)
+        return STATUS_OK;
+    bool compared = c->target == TARGET_CLASS && classes > 1 && c->count >= LEAST_ROWS && c->count >= 2 * classes;
+    double *number = malloc(((size_t)classes + 1) * sizeof *number);
+    float *own = malloc(((size_t)classes + 1) * sizeof *own);
+    bool good = number && own;
+    if (good)
+        class_numbers(&c->vocabulary, number);
+    for (int j = 0; good && j < c->columns.count; j++)
+        if (compared && (value_of_class(c, j, own) || correlation(c, j, number) > .99))
+            collection_list_add(&copies, c->columns.name[j]);
+        else if (table_label_name(c->columns.name[j]))
+            collection_list_add(&named, c->columns.name[j]);
+    free(number);
+    free(own);
+    if (!good)
+        return error_memory(err, "a comparison of columns");
+    enum status status =
+        copies.count == 0
+            ? STATUS_OK
+            : collection_warn(c, err, "label-copies",
+                              "%d features equal the label, or nearly (correlation above .99), so a model needs no "
+                              "other: %s; leave copies out with ignore (motifctl: --ignore COLUMN)",
+                              copies.count, copies.text);
+    if (status || named.count == 0)
+        return status;
+    return collection_warn(c, err, "label-features",
+                           "%d features have the name of a label: %s; if they are no measurements, leave them out with "
+                           "ignore (motifctl: --ignore COLUMN)",
+                           named.count, named.text);
+}
+
 enum status collection_inspect(struct collection *c, struct error *err)
 {
     c->moments = collection_measure(c);
@@ -436,5 +534,7 @@ enum status collection_inspect(struct collection *c, struct error *err)
         status = inspect_table(c, err);
     if (!status)
         status = inspect_scale(c, err);
+    if (!status)
+        status = inspect_features(c, err);
     return status ? status : inspect_labels(c, err);
 }

@@ -8,6 +8,7 @@
 #include "core/base/utf8.h"
 #include "core/data/uploads/collection_build.h"
 #include "core/data/uploads/labels/builder_finish.h"
+#include "core/formats/text_source.h"
 #include "core/genomics/files/motif_file.h"
 #include "core/genomics/uploads/uploads.h"
 
@@ -42,7 +43,7 @@ enum status upload_motifs(const struct byte_source *from, const struct collectio
     c->channels = BASES_OF_MOTIF;
     c->rows = 1;
     c->target = TARGET_SEQUENCE;
-    enum status status = byte_source_all(from, MOTIF_BYTES, &text, &size, err);
+    enum status status = text_source_all(from, MOTIF_BYTES, &text, &size, err);
     if (!status && !utf8_valid(text, size))
         status = error_set(err, STATUS_INVALID, NULL, "a file of motifs must be UTF-8 text");
     if (!status)

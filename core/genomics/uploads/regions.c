@@ -105,7 +105,6 @@ enum status regions_bases(struct regions *s, const struct region *r, uint8_t *ba
 enum status regions_sample(struct regions *s, const uint8_t *bases, const struct region *r, const char *ending,
                            struct error *err)
 {
-    struct collection_names *names = &s->b->c->records;
     char name[FASTA_NAME + 48];
     float *planes;
     enum status status = builder_sample(s->b, r->end - r->start, &planes, err);
@@ -114,12 +113,7 @@ enum status regions_sample(struct regions *s, const uint8_t *bases, const struct
     splicing_planes(bases, (int)(r->end - r->start), planes);
     snprintf(name, sizeof name, "%s:%lld-%lld%s%s", r->chromosome->name, (long long)r->start, (long long)r->end,
              r->reverse ? "(-)" : "", ending);
-    char **more = grown(names->name, (size_t)names->count, sizeof *more);
-    names->name = more ? more : names->name;
-    if (!more || !(more[names->count] = strdup(name)))
-        return error_memory(err, "names");
-    names->count++;
-    return STATUS_OK;
+    return builder_record(s->b, name, err);
 }
 
 enum status regions_full(const struct regions *s, struct error *err)
@@ -293,6 +287,14 @@ static enum status find_label(struct regions *s, const struct line *line, struct
         return bed_fault(line, "a label is not UTF-8 text", err);
     text = plain_trimmed(text);
     *label = -1;
+    if (o->target == TARGET_NUMBER && column > 0) {
+        struct error cause = {0};
+        enum status status = text.size == 0 ? error_set(&cause, STATUS_INVALID, NULL, "the field is empty")
+                                            : builder_values_check(text.at, text.size, &cause);
+        if (status)
+            return error_set(err, status, NULL, "BED, line %lld, column %d: %s", (long long)line->number, column,
+                             cause.message);
+    }
     if (text.size == 0 || plain_is(text, "."))
         return STATUS_OK;
     return name_list_add(&s->labels, text.at, text.size, label, err);

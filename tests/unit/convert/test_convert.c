@@ -78,7 +78,7 @@ static void every_form_of_a_file_gives_the_same_table(void **state)
     for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
         struct collection c;
         bool labelled = strstr(names[i], ".h5ad") != NULL;
-        const struct convert_options options = {"", labelled ? "type" : "", ""};
+        const struct convert_options options = {"", labelled ? "type" : "", "", ""};
         if (convert(names[i], &options, &c))
             fail_msg("%s: %s", names[i], err.message);
         check(&c, 0, 1, labelled);
@@ -95,23 +95,23 @@ static void layers_and_raw_values_can_be_chosen(void **state)
 {
     struct collection c;
     (void)state;
-    assert_int_equal(convert("dense.h5ad", &(struct convert_options){"", "type", ""}, &c), STATUS_OK);
+    assert_int_equal(convert("dense.h5ad", &(struct convert_options){"", "type", "", ""}, &c), STATUS_OK);
     check(&c, 2, 1, true);
     collection_close(&c);
-    assert_int_equal(convert("dense.h5ad", &(struct convert_options){"doubled", "type", ""}, &c), STATUS_OK);
+    assert_int_equal(convert("dense.h5ad", &(struct convert_options){"doubled", "type", "", ""}, &c), STATUS_OK);
     check(&c, 2, 2, true);
     collection_close(&c);
-    assert_int_equal(convert("dense.h5ad", &(struct convert_options){"raw", "type", ""}, &c), STATUS_OK);
+    assert_int_equal(convert("dense.h5ad", &(struct convert_options){"raw", "type", "", ""}, &c), STATUS_OK);
     check(&c, 0, 1, true); /* raw has all features */
     collection_close(&c);
-    assert_int_equal(convert("csr.h5ad", &(struct convert_options){"doubled", "", ""}, &c), STATUS_OK);
+    assert_int_equal(convert("csr.h5ad", &(struct convert_options){"doubled", "", "", ""}, &c), STATUS_OK);
     check(&c, 0, 2, false);
     collection_close(&c);
-    assert_int_equal(convert("csr.h5ad", &(struct convert_options){"raw", "", ""}, &c), STATUS_INVALID);
+    assert_int_equal(convert("csr.h5ad", &(struct convert_options){"raw", "", "", ""}, &c), STATUS_INVALID);
     assert_non_null(strstr(err.message, "neither a layer 'raw' nor a group 'raw'"));
-    assert_int_equal(convert("csr.h5ad", &(struct convert_options){"counts", "", ""}, &c), STATUS_INVALID);
+    assert_int_equal(convert("csr.h5ad", &(struct convert_options){"counts", "", "", ""}, &c), STATUS_INVALID);
     assert_non_null(strstr(err.message, "there is no layer 'counts'"));
-    assert_int_equal(convert("v06.h5ad", &(struct convert_options){"counts", "", ""}, &c), STATUS_INVALID);
+    assert_int_equal(convert("v06.h5ad", &(struct convert_options){"counts", "", "", ""}, &c), STATUS_INVALID);
     assert_non_null(strstr(err.message, "the file has no layers"));
 }
 
@@ -124,7 +124,7 @@ static void a_column_of_any_type_is_a_label_or_a_group(void **state)
     } cases[] = {
         {"donor", "donor 0", "donor 1"}, {"plate", "0", "1"}, {"depth", "0", "5.25"}, {"doublet", "True", "False"}};
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
-        if (convert("dense.h5ad", &(struct convert_options){"", cases[i].column, cases[i].column}, &c))
+        if (convert("dense.h5ad", &(struct convert_options){"", cases[i].column, cases[i].column, ""}, &c))
             fail_msg("%s: %s", cases[i].column, err.message);
         assert_string_equal(c.vocabulary.name[c.label[0]], cases[i].first);
         assert_string_equal(c.vocabulary.name[c.label[21]], cases[i].last);
@@ -132,7 +132,7 @@ static void a_column_of_any_type_is_a_label_or_a_group(void **state)
         assert_string_equal(c.groups.name[c.group[21]], cases[i].last);
         collection_close(&c);
     }
-    assert_int_equal(convert("v06.h5ad", &(struct convert_options){"", "depth", "type"}, &c), STATUS_OK);
+    assert_int_equal(convert("v06.h5ad", &(struct convert_options){"", "depth", "type", ""}, &c), STATUS_OK);
     assert_string_equal(c.vocabulary.name[c.label[21]], "5.25");
     assert_string_equal(c.groups.name[c.group[2]], types[2]);
     collection_close(&c);
@@ -142,9 +142,9 @@ static void a_missing_label_is_refused_and_a_missing_group_has_no_name(void **st
 {
     struct collection c;
     (void)state;
-    assert_int_equal(convert("dense.h5ad", &(struct convert_options){"", "age", ""}, &c), STATUS_INVALID);
+    assert_int_equal(convert("dense.h5ad", &(struct convert_options){"", "age", "", ""}, &c), STATUS_INVALID);
     assert_string_equal(err.message, "row 23 has no label; every row needs one");
-    assert_int_equal(convert("dense.h5ad", &(struct convert_options){"", "", "age"}, &c), STATUS_OK);
+    assert_int_equal(convert("dense.h5ad", &(struct convert_options){"", "", "age", ""}, &c), STATUS_OK);
     assert_string_equal(c.groups.name[c.group[21]], "41");
     assert_string_equal(c.groups.name[c.group[22]], "");
     collection_close(&c);
@@ -154,18 +154,18 @@ static void the_message_about_a_wrong_column_names_the_columns(void **state)
 {
     struct collection c;
     (void)state;
-    assert_int_equal(convert("dense.h5ad", &(struct convert_options){"", "kind", ""}, &c), STATUS_INVALID);
+    assert_int_equal(convert("dense.h5ad", &(struct convert_options){"", "kind", "", ""}, &c), STATUS_INVALID);
     assert_string_equal(err.message, "obs has no column 'kind'; it has age, depth, donor, doublet, plate, type");
     static const char *const odd[] = {"../var", "type/codes", ".", "__categories", "/obs/type"};
     for (size_t i = 0; i < sizeof odd / sizeof odd[0]; i++)
-        assert_int_equal(convert("dense.h5ad", &(struct convert_options){"", odd[i], ""}, &c), STATUS_INVALID);
-    assert_int_equal(convert("v06.h5ad", &(struct convert_options){"", "kind", ""}, &c), STATUS_INVALID);
+        assert_int_equal(convert("dense.h5ad", &(struct convert_options){"", odd[i], "", ""}, &c), STATUS_INVALID);
+    assert_int_equal(convert("v06.h5ad", &(struct convert_options){"", "kind", "", ""}, &c), STATUS_INVALID);
     assert_string_equal(err.message, "obs has no column 'kind'; it has type, depth");
-    assert_int_equal(convert("v3.h5", &(struct convert_options){"", "kind", ""}, &c), STATUS_INVALID);
+    assert_int_equal(convert("v3.h5", &(struct convert_options){"", "kind", "", ""}, &c), STATUS_INVALID);
     assert_non_null(strstr(err.message, "leave label out"));
-    assert_int_equal(convert("v2.h5", &(struct convert_options){"mm10", "", ""}, &c), STATUS_INVALID);
+    assert_int_equal(convert("v2.h5", &(struct convert_options){"mm10", "", "", ""}, &c), STATUS_INVALID);
     assert_string_equal(err.message, "there is no genome 'mm10'");
-    assert_int_equal(convert("v2.h5", &(struct convert_options){"GRCh38", "", ""}, &c), STATUS_OK);
+    assert_int_equal(convert("v2.h5", &(struct convert_options){"GRCh38", "", "", ""}, &c), STATUS_OK);
     collection_close(&c);
 }
 

@@ -1,209 +1,282 @@
-/* Reads tables. The header says which columns are features (csv.h). Every row must have a number in each of
- * these columns. Names of rows are ignored. */
+/* Reads tables. The header and the options say which columns are features (table_columns.h). Every row must have a
+ * number in each of these columns. A text column without a role is left out as an identifier if its texts all differ.
+ */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 #include "core/data/uploads/collection_build.h"
 #include "core/data/uploads/labels/builder_finish.h"
-#include "core/formats/csv.h"
+#include "core/formats/table/table_columns.h"
 
-/* The roles of the columns: feature, label, group or target. With target=number several columns may be targets. */
-struct roles {
-    struct table_columns usual;
-    int targets;
-    int part; /* index of the column `part` or `split` with parts; -1: there is none, or it is a feature */
-    const char *part_name;
-    int *target; /* [targets] indices of columns; NULL: the column usual.label alone has the label */
+struct table {
+    struct builder b;
+    struct csv csv;
+    struct table_columns columns;
+    int part;                /* index of the column that states parts; -1: there is none */
+    struct name_list *texts; /* [columns] the texts of identifiers so far */
+    const struct collection_options *options;
+    bool several;    /* several columns have labels, which make a set */
+    bool indicators; /* of these, the cells say whether the row has the name of the column */
 };
 
-static bool is_feature(const struct roles *roles, int column)
-{
-    for (int i = 0; i < roles->targets; i++)
-        if (roles->target[i] == column)
-            return false;
-    return column != roles->part && table_columns_feature(&roles->usual, column);
-}
-
-/* Finds the columns that `names` lists, with commas between them. The numbers of a sample get the names of these
- * columns. */
-static enum status find_targets(struct builder *b, const struct csv *csv, const char *names, struct roles *roles,
-                                struct error *err)
-{
-    char name[NAME_BYTES];
-    enum status status = STATUS_OK;
-    roles->target = calloc((size_t)csv->columns, sizeof *roles->target);
-    if (!roles->target)
-        return error_memory(err, "columns");
-    for (const char *at = names; !status && *at; at += *at == ',') {
-        size_t bytes = strcspn(at, ",");
-        snprintf(name, sizeof name, "%.*s", (int)(bytes < sizeof name ? bytes : sizeof name - 1), at);
-        int column = csv_find(csv, name);
-        if (column < 0 || !is_feature(roles, column))
-            return error_set(err, STATUS_INVALID, NULL,
-                             column < 0 ? "row 1: no column is called '%.60s'"
-                                        : "label: column '%.60s' is named twice, or is also the group",
-                             name);
-        roles->target[roles->targets++] = column;
-        status = builder_value_name(b, name, err);
-        at += bytes;
-    }
-    return status;
-}
-
 /* Notes which of the columns that the user has named are those that the reader would have used. */
-static enum status note_columns(struct collection *c, const struct csv *csv, const struct table_columns *named,
-                                struct error *err)
+static enum status note_columns(struct table *t, struct error *err)
 {
+    const struct table_wanted none = {0};
+    const struct table_columns *named = &t->columns;
     struct table_columns usual;
-    enum status status = table_columns_find(csv, NULL, NULL, &usual, err);
-    if (usual.label == named->label)
-        c->implied |= OPTION_LABEL;
+    enum status status = table_columns_find(&t->csv, &none, &usual, err);
+    if (usual.label == named->label && named->labels < 2)
+        t->b.c->implied |= OPTION_LABEL;
     if (usual.group == named->group)
-        c->implied |= OPTION_GROUP;
+        t->b.c->implied |= OPTION_GROUP;
+    if (usual.id == named->id)
+        t->b.c->implied |= OPTION_ID;
+    table_columns_close(&usual);
     return status;
 }
 
-static enum status find_roles(struct builder *b, const struct csv *csv, const struct collection_options *options,
-                              struct roles *roles, struct error *err)
+static enum status find_roles(struct table *t, struct error *err)
 {
-    bool several = options->target == TARGET_NUMBER && options->label && strchr(options->label, ',');
-    enum status status = table_columns_find(csv, several ? "" : options->label, options->group, &roles->usual, err);
-    if (!status && !several)
-        status = note_columns(b->c, csv, &roles->usual, err);
-    if (status || options->target != TARGET_NUMBER)
-        return status;
-    if (several) {
-        roles->usual.label = -1;
-        return find_targets(b, csv, options->label, roles, err);
-    }
-    return roles->usual.label < 0 ? error_set(err, STATUS_INVALID, NULL,
-                                              "row 1: target=number needs a column of numbers, which label names; "
-                                              "several names have commas between them")
-                                  : builder_value_name(b, csv->field[roles->usual.label], err);
+    const struct collection_options *o = t->options;
+    const struct table_wanted wanted = {o->label, o->group, o->id, o->ignore};
+    enum status status = table_columns_find(&t->csv, &wanted, &t->columns, err);
+    if (!status)
+        status = note_columns(t, err);
+    if (!status && o->target == TARGET_NUMBER && t->columns.labels == 0)
+        status = error_set(err, STATUS_INVALID, NULL,
+                           "row 1: target=number needs a column of numbers, which label names; several names have "
+                           "commas between them");
+    for (int i = 0; !status && o->target == TARGET_NUMBER && i < t->columns.labels; i++)
+        status = builder_value_name(&t->b, t->csv.name[t->columns.label_column[i]], err);
+    t->several = t->columns.labels > 1 && o->target != TARGET_NUMBER;
+    if (!status && t->several && o->target != TARGET_NONE && o->target != TARGET_LABELS)
+        status = error_set(err, STATUS_INVALID, NULL,
+                           "several columns of labels make a set of names; leave target out, or name one column");
+    return status;
 }
 
-static enum status take_header(const struct csv *csv, const struct roles *roles, bool signals, struct collection *c,
-                               struct error *err)
+/* Whether a cell says that the row has the name of its column; -1: it says something else. */
+static int indicator(const char *cell)
 {
+    static const char *const yes[] = {"1", "1.0", "true", "yes"}, *const no[] = {"", "0", "0.0", "false", "no"};
+    for (size_t i = 0; i < sizeof yes / sizeof yes[0]; i++)
+        if (strcasecmp(cell, yes[i]) == 0)
+            return 1;
+    for (size_t i = 0; i < sizeof no / sizeof no[0]; i++)
+        if (strcasecmp(cell, no[i]) == 0)
+            return 0;
+    return -1;
+}
+
+/* Finds the column that states the parts: it is called part or split, and the first row has the name of a part there.
+ */
+static void find_part(struct table *t)
+{
+    static const char *const names[] = {"part", "split"};
+    for (int i = 0; t->part < 0 && i < 2; i++) {
+        int column = csv_find(&t->csv, names[i]);
+        bool free = column >= 0 && t->columns.role[column] == TABLE_FEATURE;
+        if (free && collection_part_named(t->csv.field[column]) >= 0)
+            t->columns.role[t->part = column] = TABLE_PART;
+    }
+}
+
+static enum status take_part(struct table *t, struct error *err)
+{
+    const char *text = t->csv.field[t->part];
+    return collection_part_named(text) < 0
+               ? error_set(err, STATUS_INVALID, NULL,
+                           "row %lld, column '%s': '%.40s' must be train, validation or test, as in the first row",
+                           (long long)t->csv.row, t->csv.name[t->part], text)
+               : builder_part(&t->b, text, err);
+}
+
+/* Decides by the first row how the columns are read. */
+static enum status take_first(struct table *t, struct error *err)
+{
+    static const char *const roles[] = {NULL, "label", "group", "id", "ignored", "identifier", "part"};
+    struct collection *c = t->b.c;
+    bool signals = t->options->layout == LAYOUT_SIGNALS;
+    enum status status = STATUS_OK;
+    find_part(t);
+    table_columns_first(&t->csv, &t->columns);
     c->kind = signals ? COLLECTION_SEQUENCES : COLLECTION_TABLE;
     c->channels = c->rows = 1;
-    c->columns.name = calloc((size_t)csv->columns, sizeof *c->columns.name);
-    for (int i = 0; c->columns.name && i < csv->columns; i++) {
-        if (!is_feature(roles, i))
-            continue;
-        if (strlen(csv->field[i]) >= NAME_BYTES)
+    c->columns.name = calloc((size_t)t->csv.columns, sizeof *c->columns.name);
+    t->texts = calloc((size_t)t->csv.columns, sizeof *t->texts);
+    if (!c->columns.name || !t->texts)
+        return error_memory(err, "columns");
+    for (int i = 0; !status && i < t->csv.columns; i++) {
+        const char *name = t->csv.name[i];
+        enum table_role role = t->columns.role[i];
+        t->texts[i].most = (int)t->b.limits.samples;
+        if (strlen(name) >= NAME_BYTES)
             return error_set(err, STATUS_INVALID, NULL, "row 1: column %d has a name of more than %d bytes", i + 1,
                              NAME_BYTES - 1);
-        if (!(c->columns.name[c->columns.count] = strdup(csv->field[i])))
-            break;
-        c->columns.count++;
+        if (role != TABLE_FEATURE)
+            status = builder_column(&t->b, roles[role], name, err);
+        else if (!(c->columns.name[c->columns.count] = strdup(name)))
+            return error_memory(err, "columns");
+        else
+            c->columns.count++;
     }
-    if (c->columns.count == 0)
-        return error_set(err, c->columns.name ? STATUS_INVALID : STATUS_NO_MEMORY, NULL,
-                         "row 1: there is no column of features besides label, group and row names");
-    return STATUS_OK;
+    if (!status && c->columns.count == 0)
+        status = error_set(err, STATUS_INVALID, NULL,
+                           "row 1: there is no column of features besides label, group and row names");
+    if (!status && signals && t->columns.labels == 1 && strcasecmp(t->csv.name[t->columns.label], "labels") == 0)
+        t->b.usual = TARGET_LABELS; /* as in labels.csv of an archive */
+    t->indicators = t->several;
+    for (int i = 0; i < t->columns.labels; i++)
+        t->indicators = t->indicators && indicator(t->csv.field[t->columns.label_column[i]]) >= 0;
+    if (t->several) {
+        t->b.usual = TARGET_LABELS;
+        (void)snprintf(c->recognised.labels, sizeof c->recognised.labels, "a set: %s of %d columns",
+                       t->indicators ? "the names" : "the texts", t->columns.labels);
+    }
+    if (t->b.wanted == TARGET_NONE)
+        t->b.wanted = t->b.usual;
+    return status;
+}
+
+/* Adds the names of a row whose labels are in several columns. */
+static enum status take_set(struct table *t, struct error *err)
+{
+    enum status status = STATUS_OK;
+    for (int i = 0; !status && i < t->columns.labels; i++) {
+        int column = t->columns.label_column[i];
+        const char *cell = t->csv.field[column], *name = t->indicators ? t->csv.name[column] : cell;
+        int there = t->indicators ? indicator(cell) : cell[0] != '\0';
+        if (there < 0)
+            return error_set(
+                err, STATUS_INVALID, NULL,
+                "row %lld, column '%.60s': '%.40s' is neither 0 nor 1, but the columns of labels have 0 and 1 "
+                "in the first row",
+                (long long)t->csv.row, t->csv.name[column], cell);
+        if (there)
+            status = builder_token_once(&t->b, name, strlen(name), err);
+    }
+    return status;
 }
 
 /* Adds the label of a row or, if the target is numbers, the numbers of the row. */
-static enum status take_label(struct builder *b, const struct csv *csv, const struct roles *roles, struct error *err)
+static enum status take_label(struct table *t, struct error *err)
 {
+    struct builder *b = &t->b;
     enum status status = STATUS_OK;
-    int label = roles->usual.label;
-    for (int i = 0; !status && i < (b->wanted == TARGET_NUMBER ? csv->count : 0); i++) {
-        float value;
-        bool target = i == label;
-        for (int t = 0; t < roles->targets; t++)
-            target = target || roles->target[t] == i;
-        if (target && !csv_number(csv->field[i], &value))
-            status = error_set(err, STATUS_INVALID, NULL,
-                               "row %lld, column %d: '%.40s' is not a number from -3.4e38 to 3.4e38",
-                               (long long)csv->row, i + 1, csv->field[i]);
+    if (b->wanted == TARGET_NUMBER) {
+        for (int i = 0; !status && i < t->columns.labels; i++) {
+            float value = 0;
+            status = csv_value(&t->csv, t->columns.label_column[i], &value, err);
+            if (!status)
+                status = builder_value(b, (double)value, err);
+        }
+        return status;
     }
-    for (int t = 0; !status && t < roles->targets; t++)
-        status = builder_values(b, csv->field[roles->target[t]], strlen(csv->field[roles->target[t]]), err);
-    return status || label < 0 ? status
-                               : builder_label(b, csv->field[label], strlen(csv->field[label]), "row", csv->row, err);
-}
-
-/* Makes the column of parts a feature if the first row has something else there than the name of a part. */
-static enum status check_part(struct builder *b, const struct csv *csv, struct roles *roles, struct error *err)
-{
-    int at = 0, part = roles->part;
-    if (part < 0 || b->c->count > 0 || collection_part_named(csv->field[part]) >= 0)
+    if (t->several)
+        return take_set(t, err);
+    if (t->columns.label < 0)
         return STATUS_OK;
-    struct collection_names *columns = &b->c->columns;
-    char *name = strdup(roles->part_name);
-    if (!name)
-        return error_memory(err, "names");
-    for (int i = 0; i < part; i++)
-        at += is_feature(roles, i);
-    memmove(columns->name + at + 1, columns->name + at, (size_t)(columns->count - at) * sizeof *columns->name);
-    columns->name[at] = name;
-    columns->count++;
-    roles->part = -1;
-    return STATUS_OK;
+    const char *label = t->csv.field[t->columns.label];
+    return builder_label(b, label, strlen(label), "row", t->csv.row, err);
 }
 
-static enum status take_row(struct builder *b, const struct csv *csv, const struct roles *roles, struct error *err)
+/* Checks that the text of an identifier is a new one. */
+static enum status take_identifier(struct table *t, int column, struct error *err)
+{
+    struct name_list *texts = &t->texts[column];
+    const char *text = t->csv.field[column], *name = t->csv.name[column];
+    int before = texts->names.count;
+    int32_t number;
+    if (strlen(text) < NAME_BYTES) {
+        enum status status = name_list_add(texts, text, strlen(text), &number, err);
+        if (status || texts->names.count > before)
+            return status;
+    }
+    return error_set(
+        err, STATUS_INVALID, NULL,
+        "row %lld, column '%.60s': '%.40s' is not a number; if the column is the label, name it with label "
+        "(motifctl: --label COLUMN), and if it is not a feature, leave it out with ignore (--ignore COLUMN)",
+        (long long)t->csv.row, name, text);
+}
+
+static enum status take_row(struct table *t, struct error *err)
 {
     float *values;
     int at = 0;
-    enum status status = builder_sample(b, b->c->columns.count, &values, err);
-    for (int i = 0; !status && i < csv->count; i++) {
-        if (is_feature(roles, i) && !csv_number(csv->field[i], &values[at]))
-            return error_set(err, STATUS_INVALID, NULL, "row %lld, column '%.60s': '%.40s' is not a number",
-                             (long long)csv->row, b->c->columns.name[at], csv->field[i]);
-        at += is_feature(roles, i);
-    }
+    enum status status = t->texts ? STATUS_OK : take_first(t, err);
     if (!status)
-        status = take_label(b, csv, roles, err);
-    if (!status && roles->usual.group >= 0)
-        status = builder_group(b, csv->field[roles->usual.group], err);
-    if (status || roles->part < 0)
+        status = builder_sample(&t->b, t->b.c->columns.count, &values, err);
+    for (int i = 0; !status && i < t->csv.count; i++)
+        if (t->columns.role[i] == TABLE_FEATURE)
+            status = csv_value(&t->csv, i, &values[at++], err);
+        else if (t->columns.role[i] == TABLE_IDENTIFIER)
+            status = take_identifier(t, i, err);
+    if (!status)
+        status = take_label(t, err);
+    if (!status && t->columns.group >= 0)
+        status = builder_group(&t->b, t->csv.field[t->columns.group], err);
+    if (!status && t->part >= 0)
+        status = take_part(t, err);
+    return status || t->columns.id < 0 ? status : builder_record(&t->b, t->csv.field[t->columns.id], err);
+}
+
+/* Warns about what the reader did on its own: columns left out, and an unusual dialect. */
+static enum status warn(struct table *t, struct error *err)
+{
+    struct collection *c = t->b.c;
+    struct collection_list left = {0};
+    char dialect[CSV_DIALECT];
+    enum status status = STATUS_OK;
+    for (int i = 0; i < t->columns.count; i++)
+        if (t->columns.role[i] == TABLE_IDENTIFIER)
+            collection_list_add(&left, t->csv.name[i]);
+    csv_dialect(&t->csv, dialect);
+    (void)snprintf(c->recognised.table, sizeof c->recognised.table, "%s", dialect);
+    if (dialect[0] != '\0')
+        status = collection_warn(c, err, "table-dialect", "the table was read with %s", dialect);
+    if (status || left.count == 0)
         return status;
-    return collection_part_named(csv->field[roles->part]) < 0
-               ? error_set(err, STATUS_INVALID, NULL,
-                           "row %lld, column '%s': '%.40s' must be train, validation or test, as in the first row",
-                           (long long)csv->row, roles->part_name, csv->field[roles->part])
-               : builder_part(b, csv->field[roles->part], err);
+    if (c->count == 1) /* one row does not show that all texts differ */
+        return error_set(err, STATUS_INVALID, NULL, "row 2, column %s: the text is not a number", left.text);
+    return collection_warn(
+        c, err, "identifier-columns",
+        "%d text columns, different in all rows, were left out: %s; name a label with label (motifctl: "
+        "--label)",
+        left.count, left.text);
 }
 
 enum status collection_read_csv(const struct byte_source *from, const struct collection_options *options,
                                 const struct collection_limits *limits, struct collection *c, struct error *err)
 {
-    struct csv csv;
-    struct builder b;
-    struct roles roles = {.usual = {-1, -1, -1}, .part = -1};
-    builder_init(&b, c, options, limits);
-    b.cells = true;
-    enum status status = csv_open(&csv, from, err);
+    struct table *t = calloc(1, sizeof *t);
+    if (!t)
+        return error_memory(err, "a table");
+    t->options = options;
+    t->part = -1;
+    builder_init(&t->b, c, options, limits);
+    t->b.cells = true;
+    enum status status = csv_open(&t->csv, from, err);
     if (!status)
-        status = find_roles(&b, &csv, options, &roles, err);
-    for (int i = 0; !status && roles.part < 0 && i < 2; i++) {
-        roles.part_name = i == 0 ? "part" : "split";
-        int column = csv_find(&csv, roles.part_name);
-        roles.part = column >= 0 && is_feature(&roles, column) ? column : -1;
-    }
-    bool signals = options->layout == LAYOUT_SIGNALS;
-    if (!status)
-        status = take_header(&csv, &roles, signals, c, err);
-    if (!status && signals && roles.usual.label >= 0 && strcmp(csv.field[roles.usual.label], "labels") == 0)
-        b.usual = TARGET_LABELS; /* as in labels.csv of an archive */
-    if (b.wanted == TARGET_NONE)
-        b.wanted = b.usual;
+        status = find_roles(t, err);
     for (bool more = true; !status;) {
-        status = csv_next(&csv, &more, err);
+        status = csv_next(&t->csv, &more, err);
         if (status || !more)
             break;
-        status = check_part(&b, &csv, &roles, err);
-        if (!status)
-            status = take_row(&b, &csv, &roles, err);
+        status = take_row(t, err);
     }
     if (!status)
-        status = builder_finish(&b, false, err);
-    free(roles.target);
-    csv_close(&csv);
-    builder_close(&b);
+        status = builder_finish(&t->b, false, err);
+    if (!status)
+        status = warn(t, err);
+    for (int i = 0; t->texts && i < t->csv.columns; i++)
+        name_list_close(&t->texts[i]);
+    free(t->texts);
+    table_columns_close(&t->columns);
+    csv_close(&t->csv);
+    builder_close(&t->b);
+    free(t);
     return status;
 }

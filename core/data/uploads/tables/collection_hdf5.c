@@ -12,12 +12,16 @@
 #include "core/data/uploads/collection_build.h"
 #include "core/data/uploads/labels/builder_finish.h"
 #include "core/data/uploads/tables/collection_cells.h"
+#include "core/formats/table/table_columns.h"
 
 struct table {
     struct builder b;
     struct table_reader reader;
     struct feature_columns columns;
-    bool parted; /* the column `part` states parts */
+    bool parted;   /* the column `part` states parts */
+    bool *ignored; /* [features] the user leaves them out; NULL: none */
+    int64_t kept;  /* number of the other features */
+    float *row;    /* [features] a row, if some are ignored */
 };
 
 static enum status read_column(struct table *t, int64_t column, struct error *err)
@@ -38,16 +42,42 @@ static enum status read_column(struct table *t, int64_t column, struct error *er
     return feature_columns_add(&t->columns, name, id, err);
 }
 
-/* Stores the name of the current row. */
-static enum status add_record(struct collection *c, int64_t rows, const char *name, struct error *err)
+/* Marks the features that the user leaves out. */
+static enum status mark_ignored(struct table *t, const char *list, struct error *err)
 {
-    if (!c->records.name)
-        c->records.name = calloc((size_t)rows, sizeof *c->records.name);
-    char *copy = c->records.name ? strdup(name) : NULL;
-    if (!copy)
-        return error_memory(err, "names");
-    c->records.name[c->records.count++] = copy;
-    return STATUS_OK;
+    const struct name_list *names = &t->columns.names;
+    int64_t cols = t->reader.head.cols;
+    char name[TABLE_TEXT];
+    enum status status = STATUS_OK;
+    t->kept = cols;
+    if (!list || list[0] == '\0')
+        return STATUS_OK;
+    t->ignored = calloc((size_t)cols, sizeof *t->ignored);
+    t->row = malloc((size_t)cols * sizeof *t->row);
+    if (!t->ignored || !t->row)
+        return error_memory(err, "a table");
+    bool whole = name_list_find(names, list, strlen(list)) >= 0;
+    while (!status && table_list_next(&list, whole, name, sizeof name)) {
+        int32_t at = name_list_find(names, name, strlen(name));
+        if (at < 0)
+            return error_set(err, STATUS_INVALID, NULL, "ignore: no feature is called '%.60s'", name);
+        t->kept -= !t->ignored[at];
+        t->ignored[at] = true;
+        status = builder_column(&t->b, "ignored", name, err);
+    }
+    return !status && t->kept == 0 ? error_set(err, STATUS_INVALID, NULL, "ignore leaves no features") : status;
+}
+
+/* Takes the names of the features that were left out from the collection. */
+static void drop_ignored(const struct table *t, struct collection *c)
+{
+    int count = c->columns.count;
+    c->columns.count = 0;
+    for (int i = 0; i < count; i++)
+        if (t->ignored && t->ignored[i])
+            free(c->columns.name[i]);
+        else
+            c->columns.name[c->columns.count++] = c->columns.name[i];
 }
 
 static enum status read_label(struct table *t, int64_t row, struct error *err)
@@ -84,11 +114,11 @@ static enum status read_row(struct table *t, int64_t row, struct error *err)
     const struct table_head *head = &t->reader.head;
     char name[TABLE_TEXT];
     float *values;
-    enum status status = builder_sample(&t->b, head->cols, &values, err);
+    enum status status = builder_sample(&t->b, t->kept, &values, err);
     if (!status && head->flags & TABLE_NAMES) {
         status = table_read_text(&t->reader, "the name of a row", name, err);
         if (!status)
-            status = add_record(t->b.c, head->rows, name, err);
+            status = builder_record(&t->b, name, err);
     }
     if (!status && head->flags & TABLE_LABELS)
         status = read_label(t, row, err);
@@ -96,16 +126,20 @@ static enum status read_row(struct table *t, int64_t row, struct error *err)
         status = read_group(t, row, err);
     if (!status && head->flags & TABLE_PARTS)
         status = read_part(t, row, err);
+    float *all = t->ignored ? t->row : values;
     if (!status)
-        status = table_read_values(&t->reader, values, err);
-    for (int64_t i = 0; !status && i < head->cols; i++)
-        if (!isfinite(values[i]))
+        status = table_read_values(&t->reader, all, err);
+    for (int64_t i = 0, at = 0; !status && i < head->cols; i++) {
+        if (t->ignored && t->ignored[i])
+            continue;
+        if (!isfinite(all[i]))
             return error_set(err, STATUS_INVALID, NULL,
                              "row %lld, feature '%.60s': the value is not a number, or it is beyond single precision "
                              "(3.4e38)",
                              (long long)row + 1, t->columns.names.names.name[i]);
-        else
-            t->columns.large += fabsf(values[i]) >= 16777216;
+        t->columns.large += fabsf(all[i]) >= 16777216;
+        values[at++] = all[i];
+    }
     return status;
 }
 
@@ -125,7 +159,7 @@ static enum status check_size(const struct table *t, struct error *err)
     return STATUS_OK;
 }
 
-static enum status read_table(struct table *t, struct error *err)
+static enum status read_table(struct table *t, const char *ignore, struct error *err)
 {
     enum status status = table_read_head(&t->reader, err);
     if (status)
@@ -135,6 +169,8 @@ static enum status read_table(struct table *t, struct error *err)
         return status;
     for (int64_t i = 0; !status && i < t->reader.head.cols; i++)
         status = read_column(t, i, err);
+    if (!status)
+        status = mark_ignored(t, ignore, err);
     for (int64_t i = 0; !status && i < t->reader.head.rows; i++)
         status = read_row(t, i, err);
     if (status)
@@ -156,13 +192,17 @@ enum status collection_read_hdf5(const struct byte_source *from, const struct co
     t->reader.from = from;
     c->kind = COLLECTION_TABLE;
     c->channels = c->rows = 1;
-    enum status status = read_table(t, err);
+    enum status status = read_table(t, options->ignore, err);
     /* motif-convert looks for columns of these names first. Whether it would have found other columns that the user has
      * named, this reader does not know. */
     if (options->label && strcmp(options->label, "label") == 0)
         c->implied |= OPTION_LABEL;
     if (options->group && strcmp(options->group, "group") == 0)
         c->implied |= OPTION_GROUP;
+    if (!status)
+        drop_ignored(t, c);
+    free(t->ignored);
+    free(t->row);
     name_list_close(&t->columns.names);
     builder_close(&t->b);
     free(t);

@@ -191,7 +191,7 @@ static void columns_of_a_table_of_signals_are_numbers(void **state)
     assert_int_equal(read_text("csv", "a,b\n1,2\n", signals, &c), STATUS_INVALID);
     says("needs a column of numbers");
     assert_int_equal(read_text("csv", "a,label\n1,2\n3,nan\n", signals, &c), STATUS_INVALID);
-    says("row 3, column 2: 'nan'");
+    says("row 3, column 'label': 'nan'");
 }
 
 static void words_of_a_fasta_header_are_numbers(void **state)
@@ -215,7 +215,12 @@ static void words_of_a_fasta_header_are_numbers(void **state)
     assert_int_equal(read_text("fasta", ">a 0.5\nACGT\n>b\nAACC\n", plain, &c), STATUS_INVALID);
     says("sample 1 (b) has 0 of 1 numbers");
     assert_int_equal(read_text("fasta", ">a high\nACGT\n", plain, &c), STATUS_INVALID);
-    says("'high' of sample 0 is not a number");
+    says("sample 0: 'high' is not a number");
+    assert_int_equal(read_text("fasta", ">a 1,5\nACGT\n>b 2,5\nACGT\n", plain, &c), STATUS_INVALID);
+    says("sample 0: '1,5' may be numbers with a decimal comma");
+    assert_int_equal(read_text("fasta", ">a 1,2,3\nACGT\n", plain, &c), STATUS_OK);
+    assert_int_equal(c.vocabulary.count, 3);
+    collection_close(&c);
     assert_int_equal(read_text("fasta", ">a 1\nACGT\n", negatives, &c), STATUS_INVALID);
     says("negatives");
 }

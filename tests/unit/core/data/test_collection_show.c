@@ -51,6 +51,8 @@ static void null(void *to, const char *key)
     append(to, key, "=null ");
 }
 
+static char last_recognised[512]; /* the part of the last description that describes() does not compare */
+
 static void describes(const struct collection *c, const char *wanted)
 {
     struct buf out;
@@ -59,6 +61,10 @@ static void describes(const struct collection *c, const char *wanted)
                               number, integer,      boolean,    text,       null};
     collection_describe(c, &sink);
     assert_false(out.failed);
+    char *recognised = strstr(out.data, "recognised{"), *behind = strstr(out.data, "warnings[");
+    assert_non_null(recognised);
+    (void)snprintf(last_recognised, sizeof last_recognised, "%.*s", (int)(behind - recognised), recognised);
+    memmove(recognised, behind, strlen(behind) + 1);
     assert_string_equal(out.data, wanted);
     buf_close(&out);
 }
@@ -139,6 +145,10 @@ static void tables_are_described_and_drawn(void **state)
               "count=1 } ] boxes=0 warnings[] "
               "first[{values[(null)=1 (null)=5 ] label[(null)=right ] group=north } {values[(null)=2 (null)=5 ] "
               "label[(null)=left ] group=north } {values[(null)=6 (null)=5 ] label[(null)=right ] group=south } ] ");
+    assert_string_equal(last_recognised,
+                        "recognised{kind=table labels{count=2 names[(null)=left (null)=right ] target=class } "
+                        "columns{features=2 label[] group[] part[] id[] ignored[] identifier[] } "
+                        "groups{count=2 names[(null)=north (null)=south ] } range[(null)=1 (null)=6 ] } ");
     /* Rows of the table are drawn downwards, with 40 pixels for a column. Values are in standard deviations from the
      * column's mean: blue below the mean, red above it, white for a constant column. */
     struct picture *p = preview(&c);

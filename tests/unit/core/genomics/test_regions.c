@@ -303,8 +303,17 @@ static void a_column_has_the_number_of_a_region(void **state)
     assert_int_equal(read_regions("chr1\t100\t200\ta\t7.5\nchr2\t100\t200\tb\t-1e3\n", &options, &c), STATUS_OK);
     assert_true(c.target == TARGET_NUMBER && c.count == 2 && c.number[0] == 7.5F && c.number[1] == -1000 && !c.profile);
     collection_close(&c);
-    refused("chr1\t100\t200\ta\t7\nchr2\t100\t200\tb\thigh\n", &options, "'high' of sample 1 is not a number");
-    refused("chr1\t100\t200\ta\t7\nchr2\t100\t200\tb\t.\n", &options, "sample 1 (chr2:140-160) has 0 of 1 numbers");
+    refused("chr1\t100\t200\ta\t7\nchr2\t100\t200\tb\thigh\n", &options,
+            "BED, line 2, column 5: 'high' is not a number");
+    refused("chr1\t100\t200\ta\t7\nchr2\t100\t200\tb\t.\n", &options, "BED, line 2, column 5: '.' is not a number");
+    refused("chr1\t100\t200\ta\t1,5\nchr2\t100\t200\tb\t7\n", &options,
+            "line 1, column 5: '1,5' may be numbers with a decimal comma");
+    assert_int_equal(read_regions("\xEF\xBB\xBF"
+                                  "chr1\t100\t200\ta\t7\rchr2\t100\t200\tb\t8\r",
+                                  &options, &c),
+                     STATUS_OK);
+    assert_true(c.count == 2 && c.number[1] == 8);
+    collection_close(&c);
     options.label_column = 0;
     refused("chr1\t100\t200\n", &options, "needs either the column");
 }
