@@ -45,7 +45,7 @@ static enum status peek(struct csv *csv, int *byte, struct error *err)
         if (status)
             return status;
     }
-    *byte = csv->ended ? END : csv->block[csv->at];
+    *byte = csv->at == csv->filled ? END : csv->block[csv->at];
     return STATUS_OK;
 }
 

@@ -249,7 +249,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     ssize_t open_before = H5Fget_obj_count(file, H5F_OBJ_ALL);
     FUZZ_CHECK(open_before == 1);
     const struct convert_options options = {size % 5 == 0 ? "raw" : "", size % 3 == 0 && data[0] % 4 < 3 ? "label" : "",
-                                            ""};
+                                            "", ""};
     to = table_memory_writer(&memory);
     enum status status =
         data[0] % 4 == 3 ? convert_10x(file, &options, &to, &err) : convert_h5ad(file, &options, &to, &err);

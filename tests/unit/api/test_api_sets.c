@@ -104,7 +104,7 @@ static void each_format_is_recognised(void **state)
     assert_int_equal(put(s, "/v1/datasets/four", "text/csv", "a,b\n1,2\n1,oops\n"), 422);
     assert_fault(s->f, "", "'oops' is not a number");
     assert_int_equal(put(s, "/v1/datasets/four?label=", "text/csv", csv), 400);
-    assert_fault(s->f, "label", "1 to 60 bytes");
+    assert_fault(s->f, "label", "1 to 1023 bytes");
     assert_int_equal(put(s, "/v1/datasets/My%20Data", "text/csv", csv), 404);
     assert_non_null(strstr(text_at(s->f, "/detail"), "name of an artifact, a data set or a file matches ^[a-z0-9"));
     assert_int_equal(put(s, "/v1/datasets/four?label=kind", "text/csv", csv), 422);

@@ -158,7 +158,7 @@ static enum status finish(hid_t made, bool tenx, const struct convert_options *o
     return status;
 }
 
-static const struct convert_options plain = {"", "", ""};
+static const struct convert_options plain = {"", "", "", ""};
 
 static void expect(hid_t made, bool tenx, const struct convert_options *options, enum status code, const char *words)
 {
@@ -467,7 +467,7 @@ static void columns_that_are_damaged_are_refused(void **state)
         {add_long, STATUS_INVALID, "row 1 of the column 'column' is longer than 255 bytes"}};
     (void)state;
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++)
-        expect(with_column("a\0b\0c", 2, cases[i].add), false, &(struct convert_options){"", "column", ""},
+        expect(with_column("a\0b\0c", 2, cases[i].add), false, &(struct convert_options){"", "column", "", ""},
                cases[i].code, cases[i].words);
 }
 
@@ -514,7 +514,7 @@ static void put_tenx(hid_t file, const char *genome, int cells, const int64_t sh
 static void faulty_files_of_10x_are_refused(void **state)
 {
     static const int64_t shape[] = {COLS, ROWS}, odd[] = {COLS, ROWS + 1};
-    static const struct convert_options human = {"human", "", ""};
+    static const struct convert_options human = {"human", "", "", ""};
     (void)state;
     hid_t file = begin();
     put_tenx(file, "human", ROWS, shape);

@@ -68,6 +68,7 @@ static void dialects_give_the_plain_table(void **state)
         {"a;b c, d;label\n1,5;2;x, y\n2,5;3;z\n", "a b c, d | 1.5 2 x, y | 2.5 3 z",
          "';' between fields, decimal commas"},
         {"a,b,label\n1,2,x;y\n3,4,z;w\n", "a b | 1 2 x;y | 3 4 z;w", ""},
+        {"a,b,label\n1,2,x", "a b | 1 2 x", ""},
         {"a,b,label\n1,2,\"x\r\ny\"\n", "a b | 1 2 x\r\ny", ""},
     };
     char plain[64] = "a b | 1.5 2 x | -3 4 y", found[256];
