@@ -85,7 +85,7 @@ def table_is_predicted_row_by_row(daemon, kind):
     np.save(out, x)
     status, _, all_rows = daemon.ask("POST", f"/v1/jobs/{job}/predict?batch=1", out.getvalue(), "application/x-npy", {"Accept": "application/x-npy"})
     assert status == 200 and np.array_equal(answer, np.load(io.BytesIO(all_rows)))
-    for text, word in (("a,b\n", "there is no row"), ("a,b\n1,x\n", "row 2, column 2: 'x' is not a number"), ("label\nyes\n", "no column of features"), ("a\n1\n", "")):
+    for text, word in (("a,b\n", "there is no row"), ("a,b\n1,2\n3,x\n", "row 3, column 'b': 'x' is not a number"), ("label\nyes\n", "no column of features"), ("a\n1\n", "")):
         status, _, problem = daemon.ask("POST", f"/v1/jobs/{job}/predict", text.encode(), "text/csv")
         assert status == 422 and word in str(problem), problem
 
