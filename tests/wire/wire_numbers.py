@@ -66,8 +66,8 @@ def wrong_numbers_are_refused_and_change_nothing(daemon, motifctl, folder):
                                        (file_of(x=X, y=np.array(["a"] * 160)), NPZ, "?target=number", "target=number needs numbers"),
                                        (file_of(x=X), NPZ, "?target=number", "sample 0 has 0 of 1 numbers"),
                                        (file_of(x=X[:, 0, :, 0], y=Y), NPZ, "?target=number", "layout=signals"),
-                                       (b">a 1\nACGT\n>b x\nACGT\n", "text/x-fasta", "?target=number", "'x' of sample 1 is not a number from -3.4e+38 to 3.4e+38"),
-                                       (b"a,label\n1,2\n2,1e99\n", "text/csv", "?target=number&layout=signals", "row 3, column 2"),
+                                       (b">a 1\nACGT\n>b x\nACGT\n", "text/x-fasta", "?target=number", "target=number, sample 1: 'x' is not a number from -3.4e+38 to 3.4e+38"),
+                                       (b"a,label\n1,2\n2,1e99\n", "text/csv", "?target=number&layout=signals", "row 3, column 'label'"),
                                        (b">a 1\nACGT\n", "text/x-fasta", "?target=number&negatives=shuffle", "negatives are not allowed")):
         problem = put(daemon, "bad", content, kind, query, 422)
         assert text in json.dumps(problem), (text, problem)

@@ -45,7 +45,7 @@ def commands(text, prose):
         if begun and (begun.group(1) or not prose):
             yield re.split(r"\s{3,}", begun.group(2))[0], ""
             continue
-        for part in re.findall(r"motifctl: (--[a-z-]+(?: [a-z]+)?)", line):
+        for part in re.findall(r"motifctl: (--[a-z-]+(?: (?:[a-z]+|[A-Z]+|'[^']*'))?)", line):
             yield part, "command"
         for part in re.findall(r"\bmotifctl [a-z]+(?: --[a-z-]+)*", line):
             yield part, "sentence"

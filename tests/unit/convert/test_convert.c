@@ -143,7 +143,9 @@ static void a_missing_label_is_refused_and_a_missing_group_has_no_name(void **st
     struct collection c;
     (void)state;
     assert_int_equal(convert("dense.h5ad", &(struct convert_options){"", "age", "", ""}, &c), STATUS_INVALID);
-    assert_string_equal(err.message, "row 23 has no label; every row needs one");
+    assert_string_equal(err.message, "row 23 has no label; every row needs one, unless the labels are sets: "
+                                     "target=labels (motifctl: --target labels). missing=drop (motifctl: --missing "
+                                     "drop) leaves it out");
     assert_int_equal(convert("dense.h5ad", &(struct convert_options){"", "", "age", ""}, &c), STATUS_OK);
     assert_string_equal(c.groups.name[c.group[21]], "41");
     assert_string_equal(c.groups.name[c.group[22]], "");

@@ -244,7 +244,7 @@ static enum status warn(struct table *t, struct error *err)
     return collection_warn(
         c, err, "identifier-columns",
         "%d text columns, different in all rows, were left out: %s; name a label with label (motifctl: "
-        "--label)",
+        "--label COLUMN)",
         left.count, left.text);
 }
 

@@ -223,7 +223,7 @@ static void descriptions_of_records_are_no_labels(void **state)
 static void spellings_of_one_name_are_reported_or_merged(void **state)
 {
     static const char csv[] = "a,label\n1,Cat\n2,cat\n3,cat \n4,cat\n5,1\n6,1.0\n7,1\n8,caf\xC3\xA9\n9,cafe\xCC\x81\n";
-    TEXT("csv", TARGET_CLASS, csv, PLAIN, "Cat/cat/cat /cat/1/1.0/1/caf\xC3\xA9/cafe\xCC\x81", "similar-names");
+    TEXT("csv", TARGET_CLASS, csv, PLAIN, "Cat/cat/cat/cat/1/1.0/1/caf\xC3\xA9/cafe\xCC\x81", "similar-names");
     TEXT("csv", TARGET_CLASS, csv, {.fold_names = 1}, "cat/cat/cat/cat/1/1/1/caf\xC3\xA9/caf\xC3\xA9", "folded-names");
     TEXT("csv", TARGET_CLASS, "a,label\n1,\xC3\x84\n2,\xC3\xA4\n3,\xC3\xA4\n", {.fold_names = 1},
          "\xC3\xA4/\xC3\xA4/\xC3\xA4", "folded-names");
