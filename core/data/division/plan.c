@@ -1,4 +1,5 @@
-/* Divides units into parts by iterative stratification, and improves the plan by moves and exchanges (plan.h). */
+/* Divides units into parts by iterative stratification, and improves the plan by moves and exchanges (plan.h). Ties are
+ * decided by a random rank of each unit, so equal units are not divided by their order. */
 #include "core/data/division/plan.h"
 
 #include <math.h>
