@@ -2,6 +2,7 @@
  * memory order become row-major. */
 #include "core/formats/npy.h"
 
+#include <float.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -180,6 +181,11 @@ static enum status understand(const struct fields *f, struct npy_header *h, stru
     if (f->records)
         return error_set(err, STATUS_INVALID, NULL,
                          "the array contains records (fields with names), which cannot be read; save one field");
+    if (strchr(f->type, 'O'))
+        return error_set(err, STATUS_INVALID, NULL,
+                         "the array contains Python objects, which cannot be read; convert texts with "
+                         "labels.astype(str), and pad samples of different lengths to one length, or join them and "
+                         "add an array 'length'");
     if (!understand_type(f->type, h))
         return error_set(
             err, STATUS_INVALID, NULL,
@@ -276,7 +282,7 @@ static float float_value(uint64_t bits, size_t size)
         return single;
     }
     memcpy(&wide, &bits, sizeof wide);
-    return fabs(wide) <= 3.4028234e38 ? (float)wide : NAN;
+    return isnan(wide) || isinf(wide) ? NAN : fabs(wide) <= (double)FLT_MAX ? (float)wide : INFINITY;
 }
 
 static float value_at(const unsigned char *at, const struct npy_header *h)
@@ -364,8 +370,9 @@ static enum status npy_grow(struct npy *out, bool texts, size_t count, struct er
 }
 
 /* Refuses the element at an index, which counts in the order of the file. */
-static enum status not_finite(const struct npy_header *h, size_t element, struct error *err)
+static enum status not_finite(const struct npy_header *h, size_t element, float value, struct error *err)
 {
+    bool beyond = isinf(value) && h->element == NPY_FLOAT && h->item == 8; /* float_value() makes infinity a NaN */
     size_t index[NPY_RANK] = {0}, rest = element;
     char place[120] = "element";
     for (int i = 0; i < h->rank; i++) {
@@ -378,7 +385,9 @@ static enum status not_finite(const struct npy_header *h, size_t element, struct
     for (int d = 0; h->rank != 2 && d < h->rank; d++)
         (void)snprintf(place + strlen(place), sizeof place - strlen(place), "%s[%zu]", d == 0 ? " " : "", index[d]);
     return error_set(err, STATUS_INVALID, NULL,
-                     "%s of the array (counted from 0) is not finite; remove NaN and infinite values", place);
+                     beyond ? "%s of the array (counted from 0) is beyond single precision (3.4e38); divide the values"
+                            : "%s of the array (counted from 0) is not finite; remove NaN and infinite values",
+                     place);
 }
 
 static enum status npy_convert(const unsigned char *block, const struct npy_header *h, size_t first, size_t count,
@@ -390,7 +399,7 @@ static enum status npy_convert(const unsigned char *block, const struct npy_head
             return error_set(err, STATUS_INVALID, NULL,
                              "element %zu of the array is not UTF-8 text of fewer than %d bytes", first + i, NPY_TEXT);
         if (out->values && !isfinite(out->values[first + i] = value_at(at, h)))
-            return not_finite(h, first + i, err);
+            return not_finite(h, first + i, out->values[first + i], err);
     }
     return STATUS_OK;
 }
@@ -482,7 +491,7 @@ enum status npy_values_read(const struct byte_source *from, const struct npy_hea
         status = byte_source_exactly(from, block, now * h->item, "the data of the .npy array", err);
         for (size_t i = 0; !status && i < now; i++)
             if (!isfinite(values[done + i] = value_at(block + i * h->item, h)))
-                return not_finite(h, first + done + i, err);
+                return not_finite(h, first + done + i, values[done + i], err);
         done += now;
     }
     return status;
