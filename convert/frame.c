@@ -49,7 +49,7 @@ void frame_close(struct frame *frame)
     frame->group = -1;
 }
 
-bool frame_has(const struct frame *frame, const char *column)
+static bool has_column(const struct frame *frame, const char *column)
 {
     return frame->table.set > 0 ? H5Tget_member_index(frame->table.type, column) >= 0
                                 : strcmp(column, "__categories") != 0 && hdf5_has(frame->group, column);
@@ -72,10 +72,10 @@ bool frame_find(const struct frame *frame, const char *wanted, char name[TABLE_T
     char other[TABLE_TEXT];
     int like = 0;
     (void)snprintf(name, TABLE_TEXT, "%s", wanted);
-    if (frame_has(frame, wanted))
+    if (has_column(frame, wanted))
         return true;
     for (unsigned i = 0; i < COLUMNS_LOOKED && name_at(frame, i, other, sizeof other); i++)
-        if (strcasecmp(other, wanted) == 0 && frame_has(frame, other)) {
+        if (strcasecmp(other, wanted) == 0 && has_column(frame, other)) {
             (void)snprintf(name, TABLE_TEXT, "%s", other);
             like++;
         }
@@ -171,7 +171,7 @@ enum status column_open(const struct frame *frame, const char *name, struct colu
 {
     *column = (struct column){.rows = 0};
     (void)snprintf(column->name, sizeof column->name, "%s", name);
-    if (!frame_has(frame, name))
+    if (!has_column(frame, name))
         return refuse_column(frame, name, err);
     return frame->table.set > 0 ? open_member(frame, column, err) : open_child(frame, column, err);
 }

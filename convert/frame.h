@@ -19,7 +19,6 @@ struct frame {
 /* Opens the table `name` ("obs" or "var") in a group. file: the HDF5 file, because files before AnnData 0.7 store the
  * names of categories outside the table. The caller calls frame_close(), also after an error. */
 enum status frame_open(hid_t file, hid_t group, const char *name, struct frame *frame, struct error *err);
-bool frame_has(const struct frame *frame, const char *column);
 /* Writes the name of the column that is called `wanted` or, if there is none, of the only column whose name differs
  * just in the case of ASCII letters. Returns false if there is none. */
 bool frame_find(const struct frame *frame, const char *wanted, char name[TABLE_TEXT]);

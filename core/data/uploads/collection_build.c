@@ -104,7 +104,7 @@ enum status builder_values_check(const char *text, size_t bytes, struct error *e
     return status;
 }
 
-enum status builder_values(struct builder *b, const char *text, size_t bytes, struct error *err)
+static enum status append_values(struct builder *b, const char *text, size_t bytes, struct error *err)
 {
     struct error cause = {0};
     float value;
@@ -392,7 +392,7 @@ enum status builder_label(struct builder *b, const char *text, size_t bytes, con
 {
     bool several = has_several(b);
     if (b->wanted == TARGET_NUMBER)
-        return builder_values(b, text, bytes, err);
+        return append_values(b, text, bytes, err);
     if ((bytes == 0 && !several && !b->empties) || builder_says_missing(b, text, bytes))
         return builder_no_label(b, what, number, err);
     if (bytes == 0)

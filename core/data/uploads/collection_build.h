@@ -100,15 +100,13 @@ enum status builder_part(struct builder *b, const char *text, struct error *err)
  * added. builder_finish() refuses a symbol that occurs in no label. */
 enum status builder_box(struct builder *b, int64_t sample, const int32_t place[4], const char *symbol,
                         struct error *err);
-/* For targets that are numbers; NUMBERS_MOST limits the numbers of a sample. builder_value()
- * appends one number to the target of the current sample. builder_values() appends the numbers of a text, which are
- * separated by blanks or commas; builder_values_check() only checks the text. Every sample must get as many numbers as
- * the first one. STATUS_INVALID: a text is no number, a number is not finite as a float, or a comma may be a decimal
- * sign. */
+/* For targets that are numbers; NUMBERS_MOST limits the numbers of a sample. builder_value() appends one number to the
+ * target of the current sample. builder_values_check() checks a text of numbers, which are separated by blanks or
+ * commas. Every sample must get as many numbers as the first one. STATUS_INVALID: a text is no number, a number is not
+ * finite as a float, or a comma may be a decimal sign. */
 enum { NUMBERS_MOST = 4096 };
 enum status builder_value(struct builder *b, double value, struct error *err);
 enum status builder_values_check(const char *text, size_t bytes, struct error *err);
-enum status builder_values(struct builder *b, const char *text, size_t bytes, struct error *err);
 /* Reports that the current sample has too few numbers. */
 enum status builder_too_few(const struct builder *b, struct error *err);
 /* Names the next number of a sample. Without names, a single number is called "value", and several numbers are called

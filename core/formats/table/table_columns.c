@@ -132,10 +132,10 @@ enum status table_columns_find(const struct csv *csv, const struct table_wanted 
     for (int i = 0; !status && i < ROWS; i++)
         if (!stated(rows[i].name) && rows[i].usual)
             status = give_usual(csv, columns, rows[i].usual, rows[i].role, err);
-    if (!status && columns->id < 0 && !stated(wanted->id) && columns->role[0] == TABLE_FEATURE &&
-        listed(first_names, csv->name[0]))
-        status = give(csv, columns, 0, TABLE_ID, err);
-    return status;
+    if (status || columns->id >= 0 || stated(wanted->id) || columns->role[0] != TABLE_FEATURE ||
+        !listed(first_names, csv->name[0]))
+        return status;
+    return give(csv, columns, 0, TABLE_ID, err);
 }
 
 /* Whether a field begins like a number, so that a fault in it is a fault of the number. */

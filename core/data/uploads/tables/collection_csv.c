@@ -52,10 +52,10 @@ static enum status find_roles(struct table *t, struct error *err)
     for (int i = 0; !status && o->target == TARGET_NUMBER && i < t->columns.labels; i++)
         status = builder_value_name(&t->b, t->csv.name[t->columns.label_column[i]], err);
     t->several = t->columns.labels > 1 && o->target != TARGET_NUMBER;
-    if (!status && t->several && o->target != TARGET_NONE && o->target != TARGET_LABELS)
-        status = error_set(err, STATUS_INVALID, NULL,
-                           "several columns of labels make a set of names; leave target out, or name one column");
-    return status;
+    if (status || !t->several || o->target == TARGET_NONE || o->target == TARGET_LABELS)
+        return status;
+    return error_set(err, STATUS_INVALID, NULL,
+                     "several columns of labels make a set of names; leave target out, or name one column");
 }
 
 /* Whether a cell says that the row has the name of its column; -1: it says something else. */
