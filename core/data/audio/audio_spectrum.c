@@ -174,12 +174,13 @@ enum status audio_spectrum_compute(const struct audio_spectrum *s, const float *
     int total = audio_spectrum_frames(s, count);
     size_t values = (size_t)total * mels;
     kiss_fft_cpx *in = malloc((2 * window + 1) * sizeof *in);
-    float *frames = malloc(2 * (window + bins) * sizeof *frames), *power = frames + 2 * window;
+    float *frames = malloc(2 * (window + bins) * sizeof *frames);
     if (!in || !frames) {
         free(in);
         free(frames);
         return error_memory(err, "a spectrogram");
     }
+    float *power = frames + 2 * window;
     for (int t = 0; t < total; t += 2) {
         bool both = t + 1 < total;
         take_frame(s, samples, count, t, frames);

@@ -49,8 +49,9 @@ static enum status add_names(struct snapshot *snapshot, const struct collection_
     return bytes > 0 ? collection_file_add(snapshot, SNAPSHOT_U8, as, bytes, 1, *text, err) : STATUS_OK;
 }
 
+/* The snapshot keeps pointers to all values, so the caller owns `head` and `rate` until it is written. */
 static enum status add_arrays(struct snapshot *snapshot, const struct collection *c, const int64_t head[HEAD],
-                              struct error *err)
+                              const int64_t *rate, struct error *err)
 {
     int64_t labels = c->label_start[c->count];
     enum status status = collection_file_add(snapshot, SNAPSHOT_I64, "head", HEAD, 1, head, err);
@@ -74,8 +75,8 @@ static enum status add_arrays(struct snapshot *snapshot, const struct collection
         status = collection_file_add(snapshot, SNAPSHOT_U8, "profile", 1, 1, &c->profile, err);
     if (status)
         return status;
-    if (c->rate > 0)
-        status = collection_file_add(snapshot, SNAPSHOT_I64, "rate", 1, 1, &(int64_t){c->rate}, err);
+    if (*rate > 0)
+        status = collection_file_add(snapshot, SNAPSHOT_I64, "rate", 1, 1, rate, err);
     if (status)
         return status;
     if (c->rna)
@@ -117,11 +118,12 @@ enum status collection_write(const struct collection *c, const struct snapshot_w
 {
     const struct collection_names *lists[NAME_LISTS] = {&c->vocabulary, &c->columns, &c->groups, &c->records};
     const int64_t head[HEAD] = {c->kind, c->target, c->count, c->channels, c->rows, c->cols, c->longest, c->boxes};
+    const int64_t rate = c->rate;
     char *text[NAME_LISTS] = {0};
     struct snapshot *snapshot = NULL;
     enum status status = snapshot_create(&snapshot, err);
     if (!status)
-        status = add_arrays(snapshot, c, head, err);
+        status = add_arrays(snapshot, c, head, &rate, err);
     for (int i = 0; !status && i < NAME_LISTS; i++)
         status = add_names(snapshot, lists[i], list_names[i], &text[i], err);
     if (!status)

@@ -143,7 +143,7 @@ static enum status find_label(const struct reader *r, struct plain_line *text, s
 static enum status add_record(struct reader *r, struct error *err)
 {
     const struct fasta_stream *in = &r->in;
-    struct plain_line text;
+    struct plain_line text = {0};
     int32_t number;
     if (in->length == 0)
         return error_set(err, STATUS_INVALID, NULL, "record '%s' has no bases; remove it or add its sequence",
@@ -157,8 +157,10 @@ static enum status add_record(struct reader *r, struct error *err)
         in->letters[i] = splicing_base((char)in->letters[i]);
     if (!status)
         status = add_bases(&r->b, in->letters, in->length, err);
+    if (status)
+        return status;
     text = plain_trimmed(text);
-    return status ? status : builder_label(&r->b, text.at, text.size, "record", r->b.c->count, err);
+    return builder_label(&r->b, text.at, text.size, "record", r->b.c->count, err);
 }
 
 static enum status read_records(struct reader *r, struct error *err)

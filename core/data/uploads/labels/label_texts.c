@@ -256,7 +256,7 @@ static enum status look(const struct builder *b, struct seen *s, struct error *e
     s->texts.most = s->words.most = s->orders.most = (int)b->limits.samples + (1 << 20);
     for (int64_t i = 0; !status && i < b->texts_count; i++) {
         const struct label_text *t = &b->texts[i];
-        int32_t number, before = s->texts.names.count;
+        int32_t number = -1, before = s->texts.names.count;
         struct plain_line text = {b->text + t->at, t->bytes};
         if (t->bytes >= NAME_BYTES)
             s->longs++;
