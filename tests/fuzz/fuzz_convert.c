@@ -46,6 +46,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
                                               .layer = "",
                                               .label = "",
                                               .group = "",
+                                              .id = "",
                                               .context = format,
                                               .take = take,
                                               .stopped = never};

@@ -17,7 +17,8 @@ static void move_sample(struct builder *b, int64_t from, int64_t to, int64_t *la
     struct collection *c = b->c;
     int64_t columns = collection_length(c, from);
     int64_t first = c->label_start[from], count = c->label_start[from + 1] - first;
-    memmove(c->label + *labels, c->label + first, (size_t)count * sizeof *c->label);
+    if (count > 0)
+        memmove(c->label + *labels, c->label + first, (size_t)count * sizeof *c->label);
     *labels += count;
     c->label_start[to + 1] = *labels;
     c->start[to + 1] = c->start[to] + columns;

@@ -302,7 +302,7 @@ static void lengths_unlike_those_of_the_data_are_reported(void **state)
     struct open_domain d = {0};
     struct buf text;
     float bases[4] = {1};
-    const struct method_input input = {.kind = METHOD_INPUT_ARRAY, .rank = 3, .dim = {1, 1, 4}, .values = bases};
+    const struct method_input input = {.kind = METHOD_INPUT_ARRAY, .rank = 3, .dim = {1, 1, 2}, .values = bases};
     opened("places", NULL, &c, &d);
     buf_init(&text, 1000);
     struct sink out = text_sink(&text);
