@@ -90,7 +90,8 @@ static int by_place(const void *a, const void *b)
 static void write_until(struct writing *w, int64_t until)
 {
     size_t kept = 0;
-    qsort(w->sites.site, w->sites.count, sizeof *w->sites.site, by_place);
+    if (w->sites.count > 0)
+        qsort(w->sites.site, w->sites.count, sizeof *w->sites.site, by_place);
     for (size_t i = 0; i < w->sites.count; i++) {
         const struct motif_site *site = &w->sites.site[i];
         char name[SITE_NAME];
