@@ -466,7 +466,7 @@ await report.test("an invalid data set is refused with its row; a valid one is u
   const rows = Array.from({ length: 40 }, (_, i) => `${i % 7},${i % 5},${i % 2 ? "a" : "b"}\n`).join("");
   await show(page, "#/data");
   await page.getByText("No data sets yet").waitFor();
-  await put(`one,two,label\n1,oops,a\n`);
+  await put(`one,two,label\n1,2,a\n1,oops,a\n`);
   await page.getByText("'oops' is not a number").waitFor();
   browser.complaints = browser.complaints.filter((line) => !line.includes("422")); // the browser logs the refusal as an error
   await put(`one,two,label\n${rows}`);
@@ -528,6 +528,8 @@ async function formatFiles() {
     ["pcm", Buffer.from(">a\n1 2 3 4\n4 3 2 1\n1 2 3 4\n4 3 2 1\n0 0 0 10\n"), {}, (d) => d.kind === "motifs" && d.shape.cols === 5 && d.warnings[0].code === "motifs-transposed"],
     ["recordings.tar", archive([...rows12.map(([i]) => [`${i}.wav`, sound(i)]), labels("wav")]), { target: "labels" }, (d) => d.kind === "recordings" && d.target === "labels"],
     ["pictures.tar", archive([...rows12.map(([i]) => [`${i}.png`, png]), labels("png")]), { target: "class" }, (d) => d.kind === "images" && d.target === "class"],
+    ["pictures.tgz", gzipSync(archive([...rows12.map(([i]) => [`${i}.png`, png]), labels("png")])), { target: "labels" }, (d) => d.kind === "images" && d.target === "labels"],
+    ["arrays.zip", zip("1.npy", npy), { layout: "signals" }, (d) => d.kind === "sequences" && d.samples === 12],
     ["arrays.tar", archive([["1.npy", npy], ["2.npy", npy]]), { layout: "signals" }, (d) => d.kind === "sequences" && d.samples === 24],
     ["cells.tar", archive([...mtx, ["labels.csv", Buffer.from(`file,label\n${rows12.map(([i, , name]) => `c${i},${name}\n`).join("")}`)]]), { target: "class" }, (d) => d.kind === "table" && names(d) === "one,two"],
     ["regions.tar", archive([["A.bed", bed], ["B.narrowPeak", peaks]]), { genome: "tiny", target: "labels", window: "50" }, (d) => d.shape.cols === 50 && names(d) === "A,B"],
