@@ -137,7 +137,7 @@ static void read_facts(struct dataset_config *d, const struct collection *c)
 static struct division_request requested(const struct sparling_config *config)
 {
     const struct dataset_config *d = &config->dataset;
-    return (struct division_request){.split = d->split,
+    return (struct division_request){.split = (enum division_split)d->split,
                                      .test = d->test,
                                      .validation = d->validation,
                                      .test_group = d->test_group,
