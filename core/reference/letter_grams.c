@@ -7,7 +7,10 @@
 
 #include "core/base/grown.h"
 
-enum { LEAST_LONGEST = 3, MOST_LONGEST = 8, KINDS = 4096, PENALTIES = 3, EPOCHS = 20, NEWTON = 20 };
+enum { LEAST_LONGEST = 3, MOST_LONGEST = 8, KINDS = 4096, PENALTIES = 3, LEAST_EPOCHS = 2, EPOCHS = 20, NEWTON = 20 };
+enum { OUTPUTS_AT_ONCE = 16 }; /* outputs that a step fits */
+/* Updates of weights in all epochs of all outputs and penalties: seconds to a minute of two cores. */
+static const double most_updates = 2e10;
 
 struct letter_grams {
     struct thread_pool *pool;
@@ -22,11 +25,12 @@ struct letter_grams {
     int features;   /* number of entries of `known` */
     float *weights, *tried; /* [outputs][features + 1], the last column is b */
     int least;              /* number of validation samples that `weights` answers wrongly; -1: none yet */
-    int piece;
-    int train;         /* number of training samples */
-    const bool *truth; /* during a step */
-    double c;          /* during a step */
-    bool failed;       /* during a step: no memory */
+    int epochs;
+    int penalty, output; /* the value of c in progress, and the next output to fit */
+    int train;           /* number of training samples */
+    const bool *truth;   /* during a step */
+    double c;            /* during a step */
+    bool failed;         /* during a step: no memory */
 };
 
 /* The longest runs for which there are at most KINDS kinds, but at least LEAST_LONGEST letters. */
@@ -85,13 +89,21 @@ static size_t without_repeats(int64_t *values, size_t count)
     return kept;
 }
 
-/* The letter at a column; -1: none. */
+enum { NO_LETTER = -1, NOT_ONE_HOT = -2 };
+
+/* The letter at a column. NO_LETTER: all channels are 0. */
 static int letter_at(const struct letter_grams *g, const float *planes, int col)
 {
-    for (int letter = 0; letter < g->letters; letter++)
-        if (planes[(size_t)letter * (size_t)g->cols + (size_t)col] > 0.5F)
-            return letter;
-    return -1;
+    int found = NO_LETTER;
+    for (int letter = 0; letter < g->letters; letter++) {
+        float value = planes[(size_t)letter * (size_t)g->cols + (size_t)col];
+        if (value > 0 && (value < 1 || value > 1 || found >= 0))
+            return NOT_ONE_HOT;
+        if (value < 0)
+            return NOT_ONE_HOT;
+        found = value > 0 ? letter : found;
+    }
+    return found;
 }
 
 /* Returns the first entry of a sample. */
@@ -100,15 +112,15 @@ static size_t begin(const struct letter_grams *g, int sample)
     return sample > 0 ? g->end[sample - 1] : 0;
 }
 
-/* Appends the runs of a sample, each once. false: no memory; the entries are then those of the earlier samples. */
-static bool append_runs(struct letter_grams *g, const float *planes)
+/* Appends the runs of a sample, each once. letter: [cols]. false: no memory; the entries are then those of the earlier
+ * samples. */
+static bool append_runs(struct letter_grams *g, const int *letter)
 {
     size_t first = g->runs, room = g->runs; /* `room`: entries that are in use, with repeats */
     for (int col = 0; col < g->cols; col++) {
         int64_t code = 0;
         for (int length = 0; length < g->longest && col + length < g->cols; length++) {
-            int letter = letter_at(g, planes, col + length);
-            if (letter < 0)
+            if (letter[col + length] < 0)
                 break;
             if (room == g->room) {
                 size_t more = g->room > 0 ? 2 * g->room : 4096;
@@ -118,7 +130,7 @@ static bool append_runs(struct letter_grams *g, const float *planes)
                 g->run = larger;
                 g->room = more;
             }
-            code = code * (g->letters + 1) + letter + 1;
+            code = code * (g->letters + 1) + letter[col + length] + 1;
             g->run[room++] = code;
         }
     }
@@ -127,36 +139,62 @@ static bool append_runs(struct letter_grams *g, const float *planes)
     return true;
 }
 
-enum status letter_grams_add(struct letter_grams *g, const float *planes, struct error *err)
+enum status letter_grams_add(struct letter_grams *g, const float *planes, bool *letters, struct error *err)
 {
     size_t *longer = grown(g->end, (size_t)g->samples, sizeof *g->end);
-    if (longer == NULL)
-        return error_memory(err, "runs of letters");
-    g->end = longer;
-    if (!append_runs(g, planes))
+    int *letter = malloc((size_t)g->cols * sizeof *letter);
+    g->end = longer != NULL ? longer : g->end;
+    *letters = true;
+    for (int col = 0; letter != NULL && col < g->cols; col++) {
+        letter[col] = letter_at(g, planes, col);
+        *letters &= letter[col] != NOT_ONE_HOT;
+    }
+    bool complete = longer != NULL && letter != NULL && (!*letters || append_runs(g, letter));
+    free(letter);
+    if (!complete)
         return error_memory(err, "runs of letters");
     g->end[g->samples++] = g->runs;
+    *letters &= g->runs * sizeof *g->run <= LETTER_GRAMS_BYTES / 2;
     return STATUS_OK;
 }
 
-/* Lists the runs that occur in at least two training samples. */
+/* Keeps in `known` the runs that are there at least `least` times, once each; returns how many. sorted: [count]. */
+static size_t keep_frequent(const int64_t *sorted, size_t count, size_t least, int64_t *known)
+{
+    size_t kept = 0, times = 0;
+    for (size_t i = 0; i < count; i++) {
+        times = i > 0 && sorted[i] == sorted[i - 1] ? times + 1 : 1;
+        if (times == least)
+            known[kept++] = sorted[i];
+    }
+    return kept;
+}
+
+/* Lists the runs that occur in at least two training samples, or in more if the weights need it. */
 static enum status list_known(struct letter_grams *g, struct error *err)
 {
-    size_t count = begin(g, g->train), kept = 0;
+    size_t count = begin(g, g->train), most = LETTER_GRAMS_BYTES / 2 / (2 * sizeof *g->weights) / (size_t)g->outputs;
+    int64_t *sorted = malloc((count + 1) * sizeof *sorted);
     g->known = malloc((count + 1) * sizeof *g->known);
-    if (g->known == NULL)
+    if (sorted == NULL || g->known == NULL) {
+        free(sorted);
         return error_memory(err, "runs of letters");
-    memcpy(g->known, g->run, count * sizeof *g->known);
-    qsort(g->known, count, sizeof *g->known, compare);
-    for (size_t i = 1; i < count; i++)
-        if (g->known[i] == g->known[i - 1] && (kept == 0 || g->known[kept - 1] != g->known[i]))
-            g->known[kept++] = g->known[i];
+    }
+    if (count > 0)
+        memcpy(sorted, g->run, count * sizeof *sorted);
+    qsort(sorted, count, sizeof *sorted, compare);
+    size_t least = 2, kept = keep_frequent(sorted, count, least, g->known);
+    for (; kept + 1 > most && kept > 0; least *= 2)
+        kept = keep_frequent(sorted, count, least, g->known);
+    free(sorted);
     g->features = (int)kept;
     for (size_t i = 0; i < g->runs; i++) {
         const int64_t *at = bsearch(&g->run[i], g->known, kept, sizeof *g->known, compare);
         g->run[i] = at == NULL ? -1 : at - g->known;
     }
     size_t wide = (size_t)g->outputs * (kept + 1);
+    double each = most_updates / ((double)count * g->outputs * PENALTIES + 1);
+    g->epochs = (int)fmax(LEAST_EPOCHS, fmin(EPOCHS, each));
     g->weights = calloc(wide, sizeof *g->weights);
     g->tried = calloc(wide, sizeof *g->tried);
     return g->weights && g->tried ? STATUS_OK : error_memory(err, "runs of letters");
@@ -190,7 +228,8 @@ static double dual_step(double old, double a, double b, double c)
 static void fit_output(void *context, int chunk, int worker)
 {
     struct letter_grams *g = context;
-    float *w = g->tried + (size_t)chunk * ((size_t)g->features + 1);
+    int output = g->output + chunk;
+    float *w = g->tried + (size_t)output * ((size_t)g->features + 1);
     double *dual = malloc(((size_t)g->train + 1) * sizeof *dual);
     (void)worker;
     memset(w, 0, ((size_t)g->features + 1) * sizeof *w);
@@ -198,10 +237,10 @@ static void fit_output(void *context, int chunk, int worker)
         __atomic_store_n(&g->failed, true, __ATOMIC_RELAXED);
         return;
     }
-    for (int epoch = 0; epoch < EPOCHS && !thread_pool_stopped(g->pool); epoch++)
+    for (int epoch = 0; epoch < g->epochs && !thread_pool_stopped(g->pool); epoch++)
         for (int s = 0; s < g->train; s++) {
             bool first = epoch == 0;
-            double y = g->truth[(size_t)s * (size_t)g->outputs + (size_t)chunk] ? 1 : -1, square = 1;
+            double y = g->truth[(size_t)s * (size_t)g->outputs + (size_t)output] ? 1 : -1, square = 1;
             double old = first ? fmin(1e-3 * g->c, 1e-8) : dual[s];
             for (size_t i = begin(g, s); i < g->end[s]; i++)
                 square += g->run[i] >= 0;
@@ -230,16 +269,24 @@ static void answer(const struct letter_grams *g, const float *weights, int sampl
         out[best] = true;
 }
 
-static enum status try_penalty(struct letter_grams *g, int validation, struct error *err)
+/* Fits the next outputs. */
+static enum status fit_some(struct letter_grams *g, struct error *err)
+{
+    int left = g->outputs - g->output, count = left < OUTPUTS_AT_ONCE ? left : OUTPUTS_AT_ONCE;
+    g->failed = false;
+    if (!thread_pool_run(g->pool, fit_output, g, count))
+        return thread_pool_check(g->pool, err);
+    g->output += count;
+    return g->failed ? error_memory(err, "runs of letters") : STATUS_OK;
+}
+
+/* Keeps the weights of a penalty if they answer more validation samples right than those before. */
+static enum status keep_better(struct letter_grams *g, int validation, struct error *err)
 {
     bool *out = malloc((size_t)g->outputs * sizeof *out);
     int wrong = 0;
-    g->failed = out == NULL;
-    bool ran = thread_pool_run(g->pool, fit_output, g, g->outputs);
-    if (!ran || g->failed) {
-        free(out);
-        return ran ? error_memory(err, "runs of letters") : thread_pool_check(g->pool, err);
-    }
+    if (out == NULL)
+        return error_memory(err, "runs of letters");
     for (int s = g->train; s < g->train + validation; s++) {
         answer(g, g->tried, s, out);
         wrong += memcmp(out, g->truth + (size_t)s * (size_t)g->outputs, (size_t)g->outputs * sizeof *out) != 0;
@@ -259,13 +306,16 @@ enum status letter_grams_step(struct letter_grams *g, int train, int validation,
 {
     g->truth = truth;
     g->train = train;
-    enum status status = g->piece == 0 ? list_known(g, err) : STATUS_OK;
-    if (g->piece > 0) {
-        g->c = pow(10, g->piece - 2);
-        status = try_penalty(g, validation, err);
-    }
-    *done = g->piece++ == PENALTIES;
-    return status;
+    *done = false;
+    if (g->known == NULL)
+        return list_known(g, err);
+    g->c = pow(10, g->penalty - 1);
+    enum status status = fit_some(g, err);
+    if (status || g->output < g->outputs)
+        return status;
+    g->output = 0;
+    *done = ++g->penalty == PENALTIES;
+    return keep_better(g, validation, err);
 }
 
 void letter_grams_answer(const struct letter_grams *g, int sample, bool *out)

@@ -9,11 +9,12 @@
 #include "core/reference/random_convolutions.h"
 #include "core/reference/ridge.h"
 
-enum { MOST_KERNELS = 2000, LEAST_KERNELS = 60 };
+enum { MOST_KERNELS = 2000, LEAST_KERNELS = 60, LEAST_SAMPLES = 100 };
 
-const int reference_most[REFERENCE_PARTS] = {4000, 1500, 2500};
-/* Multiplications for all samples (seconds of two cores), and bytes of all features. */
-static const double most_work = 4e10, most_bytes = 128e6;
+/* Multiplications for the features of all samples (seconds of two cores), for one factorisation and its solutions, and
+ * bytes of the features. With LEAST_KERNELS kernels, the features of many large samples may take up to `longest` times
+ * as long. */
+static const double most_work = 4e10, most_solving = 2.5e10, most_bytes = 128e6, longest = 10;
 
 enum kind { LETTER_RUNS, RANDOM_CONVOLUTIONS };
 
@@ -24,7 +25,7 @@ struct reference {
     int outputs, total, columns;
     int added;
     struct random_convolutions *convolutions;
-    struct letter_grams *grams; /* NULL: no sequences of symbols */
+    struct letter_grams *grams; /* NULL: the samples are no sequences of symbols */
     struct ridge *ridge;
     real *features;      /* [total][columns] */
     real *target;        /* [total][outputs] numbers, or 1 and -1 */
@@ -37,29 +38,55 @@ struct reference {
     enum kind kind;
 };
 
-static int kernels_for(const struct reference_shape *s)
-{
-    double samples = 0;
-    for (int i = 0; i < REFERENCE_PARTS; i++)
-        samples += s->samples[i];
-    double by_work = most_work / (samples * random_convolutions_cost(s->channels, s->rows, s->cols)),
-           by_bytes = most_bytes / (samples * 2 * sizeof(real)), count = fmin(MOST_KERNELS, fmin(by_work, by_bytes));
-    return (int)fmax(LEAST_KERNELS, count);
-}
-
 /* The last output of labels with at most one name means that there is no name. */
 static int outputs_of(const struct reference_shape *s)
 {
     return s->names > 0 ? s->names + s->exclusive : s->numbers;
 }
 
+static double samples_of(const struct reference_shape *s)
+{
+    double samples = 0;
+    for (int i = 0; i < REFERENCE_PARTS; i++)
+        samples += s->samples[i];
+    return samples;
+}
+
+static int kernels_for(const struct reference_shape *s)
+{
+    double samples = samples_of(s),
+           by_work = most_work / (samples * random_convolutions_cost(s->channels, s->rows, s->cols)),
+           by_bytes = most_bytes / (samples * 2 * sizeof(real)), by_solving = sqrt(most_solving / outputs_of(s)) / 2,
+           count = fmin(fmin(MOST_KERNELS, by_solving), fmin(by_work, by_bytes));
+    return (int)fmax(LEAST_KERNELS, count);
+}
+
+void reference_limit(struct reference_shape *s)
+{
+    static const int most[REFERENCE_PARTS] = {16000, 2000, 4000};
+    for (int i = 0; i < REFERENCE_PARTS; i++)
+        s->samples[i] = s->samples[i] < most[i] ? s->samples[i] : most[i];
+    double work = samples_of(s) * LEAST_KERNELS * random_convolutions_cost(s->channels, s->rows, s->cols),
+           share = longest * most_work / work;
+    bool few = s->samples[REFERENCE_TRAIN] < LEAST_SAMPLES;
+    for (int i = 0; share < 1 && i < REFERENCE_PARTS; i++)
+        s->samples[i] = (int)(share * s->samples[i]);
+    if (share < 1 && (few || s->samples[REFERENCE_TRAIN] < LEAST_SAMPLES))
+        memset(s->samples, 0, sizeof s->samples);
+}
+
+static bool may_have_letters(const struct reference_shape *s)
+{
+    return s->rows == 1 && s->channels > 1 && s->names > 0;
+}
+
 size_t reference_bytes(const struct reference_shape *s)
 {
-    size_t columns = 2 * (size_t)kernels_for(s), total = 0, train = (size_t)s->samples[REFERENCE_TRAIN];
+    size_t columns = 2 * (size_t)kernels_for(s), total = (size_t)samples_of(s),
+           train = (size_t)s->samples[REFERENCE_TRAIN];
     size_t outputs = (size_t)outputs_of(s), order = train < columns ? train : columns;
-    for (int i = 0; i < REFERENCE_PARTS; i++)
-        total += (size_t)s->samples[i];
-    return sizeof(real) * (total * (columns + 3 * outputs) + 2 * order * order + 3 * columns * outputs);
+    return sizeof(real) * (total * (columns + 3 * outputs) + 2 * order * order + 3 * columns * outputs) +
+           (may_have_letters(s) ? LETTER_GRAMS_BYTES : 0);
 }
 
 enum status reference_create(const struct reference_shape *shape, const struct kernels *kernels,
@@ -75,8 +102,7 @@ enum status reference_create(const struct reference_shape *shape, const struct k
     r->pool = pool;
     r->kind = RANDOM_CONVOLUTIONS;
     r->outputs = outputs_of(shape);
-    for (int i = 0; i < REFERENCE_PARTS; i++)
-        r->total += shape->samples[i];
+    r->total = (int)samples_of(shape);
     r->columns = 2 * kernels_for(shape);
     size_t cells = (size_t)r->total * (size_t)r->outputs;
     r->features = malloc((size_t)r->total * (size_t)r->columns * sizeof *r->features);
@@ -89,7 +115,7 @@ enum status reference_create(const struct reference_shape *shape, const struct k
     if (!status)
         status = random_convolutions_create(shape->channels, shape->rows, shape->cols, r->columns / 2, shape->seed,
                                             &r->convolutions, err);
-    if (!status && shape->symbols && shape->names > 0)
+    if (!status && may_have_letters(shape))
         status = letter_grams_create(shape->channels, shape->cols, r->outputs, shape->exclusive, pool, &r->grams, err);
     if (status) {
         reference_destroy(r);
@@ -140,8 +166,14 @@ enum status reference_add(struct reference *r, const float *planes, int count, s
     if (!thread_pool_run(r->pool, sample_features, r, count))
         status = thread_pool_check(r->pool, err);
     free(r->scratch);
-    for (int i = 0; !status && r->grams != NULL && i < count; i++)
-        status = letter_grams_add(r->grams, planes + (size_t)i * plane_values(r), err);
+    for (int i = 0; !status && r->grams != NULL && i < count; i++) {
+        bool letters;
+        status = letter_grams_add(r->grams, planes + (size_t)i * plane_values(r), &letters, err);
+        if (!status && !letters) {
+            letter_grams_destroy(r->grams);
+            r->grams = NULL;
+        }
+    }
     if (!status)
         r->added += count;
     return status;

@@ -3,7 +3,8 @@
  *
  * Two models are fitted, and the one with fewer wrong validation samples is kept (targets that are numbers: the one
  * with the larger share of explained variance, of which there is only one):
- * - for sequences of symbols, logistic regression on the presence of short runs of letters (letter_grams.h);
+ * - for sequences of symbols (one row, and in each column at most one channel, which is 1), logistic regression on the
+ *   presence of short runs of letters (letter_grams.h);
  * - for all data, ridge regression on the features of random convolutions (random_convolutions.h, ridge.h).
  * Each name of the labels is an output. A label is a set of names here: the models know neither order nor counts.
  *
@@ -23,7 +24,6 @@ enum reference_part { REFERENCE_TRAIN, REFERENCE_VALIDATION, REFERENCE_TEST, REF
 
 struct reference_shape {
     int channels, rows, cols;     /* a sample: planes [channels][rows][cols] */
-    bool symbols;                 /* planes are a one-hot sequence of letters, with one row */
     int names;                    /* number of names that labels can have; 0: targets are numbers */
     bool exclusive;               /* each label is one name or none; "none" is then an output too */
     int numbers;                  /* numbers of a sample, if targets are numbers; else 0 */
@@ -33,14 +33,16 @@ struct reference_shape {
 
 struct reference;
 
-/* The most samples of each part that are worth their time; a caller with more leaves the rest out. */
-extern const int reference_most[REFERENCE_PARTS];
+/* Lowers the numbers of samples to those that are worth their time: at most 4,000, 1,500 and 2,500, and fewer if
+ * samples are large. No training samples are left if samples are so large that a useful number of them would take
+ * minutes. */
+void reference_limit(struct reference_shape *shape);
 
 /* The caller destroys the result (NULL is allowed). STATUS_NO_MEMORY. */
 enum status reference_create(const struct reference_shape *shape, const struct kernels *kernels,
                              struct thread_pool *pool, struct reference **out, struct error *err);
 void reference_destroy(struct reference *reference);
-/* Bytes that a reference of this shape allocates, without letter runs. */
+/* Bytes that a reference of this shape allocates at most. */
 size_t reference_bytes(const struct reference_shape *shape);
 
 /* Adds `count` samples of the part in progress: first the training samples, then validation, then test samples. planes:

@@ -217,20 +217,27 @@ static enum status factorise(struct ridge *r, double penalty, bool *sound, struc
     return STATUS_OK;
 }
 
-/* Writes the right side of the equations to `solution`: y - mean (dual), or X' (y - mean). */
+/* Writes the right side of the equations to `solution`: y - mean (dual), or X' (y - mean). Standardised columns have
+ * the sum 0, so X' mean is 0. */
 static void right_side(struct ridge *r)
 {
     size_t outputs = (size_t)r->outputs;
-    memset(r->solution, 0, (size_t)r->order * outputs * sizeof(real));
-    for (int i = 0; i < r->train.rows; i++)
-        for (size_t k = 0; k < outputs; k++) {
-            real y = r->train.y[(size_t)i * outputs + k] - r->centre[k];
-            if (dual(r))
-                r->solution[(size_t)i * outputs + k] = y;
-            else
-                for (int j = 0; j < r->columns; j++)
-                    r->solution[(size_t)j * outputs + k] += r->train.x[(size_t)i * (size_t)r->columns + (size_t)j] * y;
-        }
+    struct gemm_call call = {.m = r->columns,
+                             .n = r->outputs,
+                             .k = r->train.rows,
+                             .alpha = 1,
+                             .transpose_a = true,
+                             .a = r->train.x,
+                             .b = r->train.y,
+                             .c = r->solution,
+                             .lda = r->columns,
+                             .ldb = r->outputs,
+                             .ldc = r->outputs};
+    if (!dual(r))
+        r->kernels->gemm(&call);
+    for (int i = 0; dual(r) && i < r->train.rows; i++)
+        for (size_t k = 0; k < outputs; k++)
+            r->solution[(size_t)i * outputs + k] = r->train.y[(size_t)i * outputs + k] - r->centre[k];
 }
 
 /* Solves L L' z = solution, in place, and writes the weights of the columns to `tried`. */

@@ -67,7 +67,9 @@ enum { DOMAIN_LABEL = 64 };
 enum domain_set {
     DOMAIN_SAMPLE, /* sample `index` of the set `seed`: -1 for validation, -2 for tests, the run's seed for training */
     DOMAIN_LESSON, /* as DOMAIN_SAMPLE, for training: with a `curriculum`, samples are easier while `seen` is small */
-    DOMAIN_RECORD, /* sample `index` of the whole data set, in the order of the upload; only with record() */
+    DOMAIN_TRAINING, /* sample `index` of the training part of a data set: each one once, in an order that `seed`
+                        decides, then again. Only with frequencies(), which returns their number */
+    DOMAIN_RECORD,   /* sample `index` of the whole data set, in the order of the upload; only with record() */
     DOMAIN_EXAMPLE /* sample `index`, in [0, 2^32), of the set for motif errors, queries and pictures; `seed` is unused
                     */
 };

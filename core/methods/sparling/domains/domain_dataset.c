@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/base/random/permutation.h"
 #include "core/base/random/philox.h"
 #include "core/data/audio/audio_spectrum.h"
 #include "core/formats/audio_wave.h"
@@ -471,6 +472,10 @@ static int64_t domain_dataset_choose(const struct domain_state *s, const struct 
         return s->part[part][request->index % s->count[part]];
     }
     int64_t among = s->count[PART_OF_TRAINING];
+    if (request->set == DOMAIN_TRAINING) {
+        const struct permutation order = permutation_make(among, (uint64_t)request->seed, STREAM_DRAW, 0);
+        return s->part[PART_OF_TRAINING][permutation_at(&order, request->index % among)];
+    }
     if (request->set == DOMAIN_LESSON && request->seen < s->curriculum && !s->shape.positions) {
         int64_t shorter = s->up_to[1 + request->seen * s->c.longest / s->curriculum > s->c.longest
                                        ? s->c.longest

@@ -29,38 +29,21 @@ struct reference_pass {
 
 /* ---- sizes ------------------------------------------------------------------------------------------------ */
 
-static int64_t at_most(int64_t count, enum reference_part part)
-{
-    return count < reference_most[part] ? count : reference_most[part];
-}
-
-/* Number of training samples of the data set. */
-static int64_t training_samples(const struct method_run *run)
-{
-    const struct domain *domain = run->domain.domain;
-    size_t tokens = (size_t)run->domain.shape.tokens;
-    double *count = domain->frequencies != NULL ? calloc(2 * tokens, sizeof *count) : NULL;
-    int64_t samples = count != NULL ? domain->frequencies(run->domain.state, count, count + tokens) : 0;
-    free(count);
-    return samples;
-}
-
 static struct reference_shape shape_of(const struct method_run *run)
 {
     const struct domain_shape *s = &run->domain.shape;
-    const struct domain *domain = run->domain.domain;
     const struct evidence_sums *e = &run->evaluation.evidence.sums;
-    return (struct reference_shape){.channels = s->channels,
+    struct reference_shape shape = {.channels = s->channels,
                                     .rows = s->rows,
                                     .cols = s->cols,
-                                    .symbols = domain->alphabet != NULL && domain->alphabet(run->domain.state) != NULL,
                                     .names = s->numbers > 0 ? 0 : s->tokens,
                                     .numbers = s->numbers,
-                                    .exclusive = e->longest <= 1,
-                                    .samples = {(int)at_most(training_samples(run), REFERENCE_TRAIN),
-                                                (int)at_most(run->config.validation_samples, REFERENCE_VALIDATION),
-                                                (int)at_most(run->config.test_samples, REFERENCE_TEST)},
+                                    .exclusive = s->numbers == 0 && e->trained > 0 && e->longest <= 1,
+                                    .samples = {(int)run->evaluation.reference.training,
+                                                (int)run->config.validation_samples, (int)run->config.test_samples},
                                     .seed = (uint64_t)run->config.seed};
+    reference_limit(&shape);
+    return shape;
 }
 
 static bool wanted(const struct method_run *run)
@@ -82,14 +65,16 @@ int64_t reference_pass_samples(const struct method_run *run)
 double reference_pass_bytes(const struct sparling_config *config)
 {
     const struct domain_shape s = domain_shape(config);
-    const struct reference_shape shape = {.channels = s.channels,
-                                          .rows = s.rows,
-                                          .cols = s.cols,
-                                          .names = s.tokens,
-                                          .samples = {reference_most[REFERENCE_TRAIN],
-                                                      (int)at_most(config->validation_samples, REFERENCE_VALIDATION),
-                                                      (int)at_most(config->test_samples, REFERENCE_TEST)}};
-    return config->reference && !s.positions ? (double)reference_bytes(&shape) : 0;
+    struct reference_shape shape = {.channels = s.channels,
+                                    .rows = s.rows,
+                                    .cols = s.cols,
+                                    .names = s.numbers > 0 ? 0 : s.tokens,
+                                    .numbers = s.numbers,
+                                    .exclusive = s.numbers == 0,
+                                    .samples = {INT32_MAX, (int)config->validation_samples, (int)config->test_samples}};
+    reference_limit(&shape);
+    bool any = config->reference && !s.positions && shape.samples[REFERENCE_TRAIN] > 0;
+    return any ? (double)reference_bytes(&shape) : 0;
 }
 
 /* Returns the part of sample `at`; *index becomes its index within the part. */
@@ -113,7 +98,7 @@ struct batch_request reference_pass_request(const struct method_run *run, int64_
                                   .first = index,
                                   .seen = index,
                                   .count = (int)(left < run->piece ? left : run->piece),
-                                  .set = DOMAIN_SAMPLE};
+                                  .set = part == REFERENCE_TRAIN ? DOMAIN_TRAINING : DOMAIN_SAMPLE};
 }
 
 /* ---- what is kept ----------------------------------------------------------------------------------------- */
@@ -121,8 +106,15 @@ struct batch_request reference_pass_request(const struct method_run *run, int64_
 enum status reference_figures_open(struct method_run *run, struct error *err)
 {
     struct reference_figures *f = &run->evaluation.reference;
-    f->names = calloc((size_t)run->domain.shape.tokens + 1, sizeof *f->names);
-    return f->names != NULL ? STATUS_OK : error_memory(err, "the reference");
+    const struct domain *domain = run->domain.domain;
+    size_t tokens = (size_t)run->domain.shape.tokens;
+    double *count = calloc(2 * tokens + 1, sizeof *count);
+    f->names = calloc(tokens + 1, sizeof *f->names);
+    if (count != NULL && domain->frequencies != NULL && run->config.reference)
+        f->training = domain->frequencies(run->domain.state, count, count + tokens);
+    bool complete = count != NULL && f->names != NULL;
+    free(count);
+    return complete ? STATUS_OK : error_memory(err, "the reference");
 }
 
 void reference_figures_close(struct reference_figures *figures)

@@ -30,10 +30,12 @@ struct reference_figures {
     /* The whole label (without its order, if labels have one), and each name: [tokens]. */
     struct reference_pair label, *names;
     double seconds;              /* time of the training */
+    int64_t training;            /* number of training samples of the data set */
     struct reference_pass *pass; /* what the part of the evaluation in progress has collected; NULL: nothing */
 };
 
-/* Allocates `names`; call it once in create(). reference_figures_close() accepts a zeroed struct. STATUS_NO_MEMORY. */
+/* Allocates `names` and counts the training samples; call it once in create(). reference_figures_close() accepts a
+ * zeroed struct. STATUS_NO_MEMORY. */
 enum status reference_figures_open(struct method_run *run, struct error *err);
 void reference_figures_close(struct reference_figures *figures);
 enum status reference_figures_declare(struct method_run *run, struct snapshot *snapshot, struct error *err);

@@ -244,7 +244,6 @@ static double train(bool letters, struct thread_pool *with, int *answers, const 
     struct reference_shape shape = {.channels = letters ? LETTERS : 1,
                                     .rows = 1,
                                     .cols = COLS,
-                                    .symbols = letters,
                                     .names = 2,
                                     .samples = {TRAIN, CHECK, TESTED},
                                     .seed = 3};
@@ -291,6 +290,41 @@ static void reference_reads_sets(void **state)
     assert_string_equal(kind, "random-convolutions");
     assert_true(train(true, pool, answers, &kind) > 0.85); /* a word may also occur by chance */
     assert_string_equal(kind, "letter-runs");
+}
+
+/* Large samples lower the numbers of samples, and then leave out the reference. */
+static void work_is_limited(void **state)
+{
+    struct reference_shape s = {.channels = 1, .rows = 1, .cols = 1000, .names = 9, .samples = {90000, 200, 90000}};
+    reference_limit(&s);
+    assert_true(s.samples[0] == 16000 && s.samples[1] == 200 && s.samples[2] == 4000);
+    assert_true(reference_bytes(&s) < (size_t)512 << 20);
+    s.rows = s.cols = 500;
+    reference_limit(&s);
+    assert_true(s.samples[0] < 16000 && s.samples[0] > 500 && s.samples[1] < 200);
+    s.rows = s.cols = 4096;
+    reference_limit(&s);
+    assert_int_equal(s.samples[0], 0);
+    s = (struct reference_shape){.channels = 2000, .rows = 1, .cols = 60, .names = 4000, .samples = {9000, 900, 900}};
+    reference_limit(&s);
+    assert_true(reference_bytes(&s) < (size_t)1 << 30);
+}
+
+/* Values other than 0 and 1 are no letters, so no runs of letters are read. */
+static void planes_that_are_not_one_hot_have_no_letters(void **state)
+{
+    struct letter_grams *g;
+    struct error err = {0};
+    bool letters;
+    const float good[] = {1, 0, 0, 0, 1, 0}, two[] = {1, 0, 0, 1, 1, 0}, half[] = {.5F, 0, 0, 0, 1, 0};
+    assert_int_equal(letter_grams_create(2, 3, 2, false, pool, &g, &err), STATUS_OK);
+    assert_int_equal(letter_grams_add(g, good, &letters, &err), STATUS_OK);
+    assert_true(letters); /* the last column has no letter */
+    assert_int_equal(letter_grams_add(g, two, &letters, &err), STATUS_OK);
+    assert_false(letters);
+    assert_int_equal(letter_grams_add(g, half, &letters, &err), STATUS_OK);
+    assert_false(letters);
+    letter_grams_destroy(g);
 }
 
 static void threads_do_not_change_answers(void **state)
@@ -358,13 +392,13 @@ static void reference_reads_classes_and_numbers(void **state)
 static void failed_allocations_are_reported(void **state)
 {
     const struct reference_shape shape = {
-        .channels = 2, .rows = 1, .cols = 12, .symbols = true, .names = 2, .samples = {12, 4, 4}, .seed = 1};
+        .channels = 2, .rows = 1, .cols = 12, .names = 2, .samples = {12, 4, 4}, .seed = 1};
     float planes[20 * 24];
     struct thread_pool *single;
     struct error err = {0};
     assert_int_equal(thread_pool_create(1, &single, &err), STATUS_OK);
-    for (int i = 0; i < 20 * 24; i++)
-        planes[i] = (float)(i / 12 % 2 == i % 3 % 2);
+    for (int i = 0; i < 20 * 24; i++) /* one of two letters in each column */
+        planes[i] = (float)(i / 12 % 2 == (i % 12 + i / 24) % 3 % 2);
     for (int n = 0;; n++) {
         struct reference *r;
         err = (struct error){0};
@@ -387,9 +421,14 @@ int main(void)
 {
     struct error err = {0};
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(features_do_not_depend_on_the_kernels), cmocka_unit_test(features_see_shapes_and_sizes),
-        cmocka_unit_test(ridge_equals_plain_elimination),        cmocka_unit_test(reference_reads_sets),
-        cmocka_unit_test(threads_do_not_change_answers),         cmocka_unit_test(reference_reads_classes_and_numbers),
+        cmocka_unit_test(features_do_not_depend_on_the_kernels),
+        cmocka_unit_test(features_see_shapes_and_sizes),
+        cmocka_unit_test(ridge_equals_plain_elimination),
+        cmocka_unit_test(reference_reads_sets),
+        cmocka_unit_test(work_is_limited),
+        cmocka_unit_test(planes_that_are_not_one_hot_have_no_letters),
+        cmocka_unit_test(threads_do_not_change_answers),
+        cmocka_unit_test(reference_reads_classes_and_numbers),
         cmocka_unit_test(failed_allocations_are_reported),
     };
     if (thread_pool_create(3, &pool, &err))
