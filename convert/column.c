@@ -173,9 +173,11 @@ static void float_of(struct column *c)
     memcpy(&value, c->at, sizeof value);
     if (isnan(value))
         return;
-    /* nine digits tell apart the values that single precision has, and 17 those of double precision */
-    (void)snprintf(c->text, sizeof c->text, (double)(float)value == value ? "%.9g" : "%.15g", value);
-    if ((double)(float)value != value && strtod(c->text, NULL) != value)
+    /* Whole numbers keep all their digits. Nine digits tell apart the other values of single precision, and 17 those of
+     * double precision. */
+    bool whole = fabs(value) < 1e15 && value == trunc(value), single = (double)(float)value == value;
+    (void)snprintf(c->text, sizeof c->text, whole ? "%.0f" : single ? "%.9g" : "%.15g", value);
+    if (!whole && !single && strtod(c->text, NULL) != value)
         (void)snprintf(c->text, sizeof c->text, "%.17g", value);
 }
 

@@ -148,9 +148,9 @@ void view_result(struct buf *out, const cJSON *result, bool colour);
 void view_confusion(struct buf *out, const cJSON *confusion, bool colour);
 /* Appends why a job failed. */
 void view_job_error(struct buf *out, const cJSON *job, bool colour);
-/* Appends the members of an object as a table of names and values. Leaves out members that are objects or lists. */
-/* Appends how samples are divided: a line, a table of the parts, and its warnings. NULL or null: nothing. */
+/* Appends how samples are divided: a line, a table of the parts, and the warnings. NULL: appends nothing. */
 void view_division(struct buf *out, const cJSON *division, bool colour);
+/* Appends the members of an object as a table of names and values. Leaves out members that are objects or lists. */
 void view_object(struct buf *out, const cJSON *object, bool colour);
 /* Writes a number, a string or another single value as text: numbers are shortened, strings are unchanged. */
 void view_scalar(const cJSON *value, char *out, size_t bytes);

@@ -1,6 +1,7 @@
 /* Packs a folder as a tar in the form of POSIX (pax), which has no limit for the length of names (folder_tar.h). */
 #include "api/client/folder_tar.h"
 
+#include <errno.h>
 #include <fts.h>
 #include <stdbool.h>
 #include <stdint.h>
@@ -52,16 +53,17 @@ static void write_head(FILE *to, const char *name, char type, int64_t bytes)
 /* Writes "LENGTH path=NAME\n", where LENGTH counts all of it. */
 static void write_long_name(FILE *to, const char *name)
 {
-    size_t body = strlen(name) + 7, all = body + 1, digits = 0;
-    for (size_t before = 0; before != digits || digits == 0;) {
+    size_t body = strlen(name) + 7, digits = 0; /* 7: a blank, "path=" and the end of the line */
+    for (size_t before = 1; before != digits;) {
         before = digits;
-        all = body + digits;
-        digits = (size_t)snprintf(NULL, 0, "%zu", all);
+        digits = (size_t)snprintf(NULL, 0, "%zu", body + digits);
     }
     write_head(to, "name", 'x', (int64_t)(body + digits));
     (void)fprintf(to, "%zu path=%s\n", body + digits, name);
     fill_up(to, (int64_t)(body + digits));
 }
+
+static const char disk_full[] = "cannot be packed: the disk of the temporary file may be full";
 
 static const char *write_file(FILE *to, const char *path, const char *name)
 {
@@ -74,12 +76,13 @@ static const char *write_file(FILE *to, const char *path, const char *name)
     if (strlen(name) > NAME)
         write_long_name(to, name);
     write_head(to, name, '0', size);
-    for (size_t got; (got = fread(block, 1, sizeof block, file)) > 0; done += (int64_t)got)
+    for (size_t got; done <= size && !ferror(to) && (got = fread(block, 1, sizeof block, file)) > 0;
+         done += (int64_t)got)
         (void)fwrite(block, 1, got, to);
     bool good = !ferror(file) && done == size;
     fclose(file);
     fill_up(to, size);
-    return good ? NULL : "changed while it was read";
+    return ferror(to) ? disk_full : good ? NULL : "changed while it was read";
 }
 
 static bool of_system(const char *name)
@@ -93,13 +96,14 @@ static int by_name(const FTSENT **a, const FTSENT **b)
     return strcmp((*a)->fts_name, (*b)->fts_name);
 }
 
-const char *folder_tar_write(const char *folder, FILE *to, char *path, size_t bytes)
+const char *folder_tar_write(const char *folder, FILE *to, size_t *left_out, char *path, size_t bytes)
 {
     static const char end[2 * RECORD];
     char *const roots[] = {(char *)(uintptr_t)folder, NULL};
     const char *fault = NULL;
     size_t files = 0, root = strlen(folder);
-    FTS *tree = fts_open(roots, FTS_PHYSICAL | FTS_NOCHDIR, by_name);
+    FTS *tree = fts_open(roots, FTS_PHYSICAL | FTS_COMFOLLOW | FTS_NOCHDIR, by_name);
+    *left_out = 0;
     (void)snprintf(path, bytes, "%s", folder);
     if (!tree)
         return "cannot be read";
@@ -117,11 +121,15 @@ const char *folder_tar_write(const char *folder, FILE *to, char *path, size_t by
             files++;
         } else if (e->fts_info == FTS_DNR || e->fts_info == FTS_ERR || e->fts_info == FTS_NS) {
             fault = "cannot be read";
+        } else if (e->fts_info == FTS_SL || e->fts_info == FTS_SLNONE || e->fts_info == FTS_DEFAULT) {
+            ++*left_out;
         }
     }
+    if (!fault && errno != 0) /* fts_read() sets it to 0 at the end of the folder */
+        fault = "cannot be read";
     (void)fts_close(tree);
     (void)fwrite(end, 1, sizeof end, to);
     if (!fault && files == 0)
-        fault = "is a folder without files";
-    return fault ? fault : fflush(to) == 0 && !ferror(to) ? NULL : "cannot be packed: the disk may be full";
+        fault = *left_out > 0 ? "has links or special files, but no files" : "is a folder without files";
+    return fault ? fault : fflush(to) == 0 && !ferror(to) ? NULL : disk_full;
 }

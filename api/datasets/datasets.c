@@ -485,9 +485,9 @@ static enum status names_dataset(const struct exchange *x, const struct storage_
 /* Finds an unfinished job that uses the data set; `id` is "" if there is none. */
 static enum status find_user(struct exchange *x, const char *name, char id[STORAGE_ID], struct error *err)
 {
-    /* A job may begin or be stopped between two lists. It then is in one of them, because the list of queued jobs is
-     * read first and last. */
-    static const enum job_state states[] = {JOB_QUEUED, JOB_RUNNING, JOB_PAUSED, JOB_QUEUED};
+    /* A job may change its state between two lists. The lists of queued and running jobs are read again at the end, so
+     * that a job that was resumed in between is found. */
+    static const enum job_state states[] = {JOB_QUEUED, JOB_RUNNING, JOB_PAUSED, JOB_QUEUED, JOB_RUNNING};
     id[0] = '\0';
     for (size_t s = 0; s < sizeof states / sizeof states[0]; s++) {
         struct storage_job_filter filter = {.by_state = true, .state = states[s], .limit = 1000};

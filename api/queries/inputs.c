@@ -159,7 +159,8 @@ static enum status add_from_file(void *context, int rank, const int64_t *dim, fl
 enum status input_from_bytes(const char *media_type, const void *bytes, size_t count, const char *pointer,
                              struct inputs *inputs, struct error *err)
 {
-    const struct input_file_sink to = {inputs, add_from_file};
+    size_t left = INPUT_FILE_UNPACKED - inputs->unpacked;
+    const struct input_file_sink to = {inputs, &left, add_from_file};
     struct error inner;
     error_clear(&inner);
     size_t i = 0;
@@ -174,6 +175,7 @@ enum status input_from_bytes(const char *media_type, const void *bytes, size_t c
         return error_set(err, STATUS_INVALID, pointer, "must be one of %s; got '%.60s'", allowed, media_type);
     }
     enum status status = input_file_read(input_file_types[i], bytes, count, &to, &inner);
+    inputs->unpacked = INPUT_FILE_UNPACKED - left;
     if (status == STATUS_CORRUPT || status == STATUS_LIMIT)
         status = STATUS_INVALID; /* the wrong bytes came from the client */
     return status == STATUS_OK ? STATUS_OK : error_set(err, status, pointer, "%s", inner.message);

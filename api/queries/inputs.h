@@ -21,6 +21,7 @@ struct inputs {
     struct method_input items[BATCH_MAX];
     float *owned[BATCH_MAX];              /* memory behind items[i].values, or NULL */
     struct method_edit *edits[BATCH_MAX]; /* memory behind items[i].edits, or NULL */
+    size_t unpacked;                      /* bytes that compressed files had when unpacked */
     bool edited;                          /* set by the caller: whether inputs may have "edits" and "keep" */
 };
 void inputs_close(struct inputs *inputs);

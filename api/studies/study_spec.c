@@ -132,6 +132,9 @@ static enum status add_folds(struct reading *r, struct error *err)
     const struct config_field *folds = config_find(table, METHOD_FOLDS_FIELD),
                               *fold = r->method->fold_field ? config_find(table, r->method->fold_field) : NULL;
     const cJSON *given = folds != NULL && fold != NULL ? config_member(folds, r->config) : NULL;
+    if (folds != NULL && fold != NULL && cJSON_GetObjectItemCaseSensitive(r->spec->grid, folds->name) != NULL &&
+        config_member(fold, r->config) == NULL && cJSON_GetObjectItemCaseSensitive(r->spec->grid, fold->name) == NULL)
+        return error_set(err, STATUS_INVALID, "/grid/folds", "must be in config, so that the study trains every fold");
     if (!cJSON_IsNumber(given) || !(given->valuedouble >= 2 && given->valuedouble <= folds->max) ||
         config_member(fold, r->config) != NULL || cJSON_GetObjectItemCaseSensitive(r->spec->grid, fold->name) != NULL)
         return STATUS_OK;

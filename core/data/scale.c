@@ -64,6 +64,8 @@ static float to_float(double value)
 
 enum status scale_row(const struct scale *s, float *x, struct error *err)
 {
+    if (s->kind == SCALE_NONE)
+        return STATUS_OK;
     double factor = factor_of(s, x);
     for (int j = 0; j < s->columns; j++) {
         if (s->kind == SCALE_COUNTS && x[j] < 0)
@@ -168,6 +170,9 @@ enum status scale_fit(enum collection_scale kind, bool centred, const float *x, 
                       char *const *names, struct scale *out, struct error *err)
 {
     enum { TOGETHER = 4 }; /* columns that are read together */
+    *out = (struct scale){.columns = 0};
+    if (count < 1)
+        return error_set(err, STATUS_INVALID, "/config/dataset_name", "leaves no training rows");
     double *room = malloc((size_t)count * (TOGETHER + 1) * sizeof *room), *factor = room;
     enum status status = scale_create(kind, columns, out, err);
     if (!room && !status)

@@ -116,10 +116,7 @@ enum status method_division(const struct method *method, const void *config, con
         sink_null(out, "division");
         return STATUS_OK;
     }
-    sink_begin_object(out, "division");
-    enum status status = method->division(config, data, out, err);
-    sink_end_object(out);
-    return status;
+    return method->division(config, data, out, err);
 }
 
 /* Writes the members "verdict" and "findings". */

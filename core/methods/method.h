@@ -443,8 +443,9 @@ struct method {
     /* Writes the phases of a training, in order, to out[METHOD_PHASES] and returns how many there are. The
      * configuration has passed check(). Default: there are none. */
     size_t (*plan)(const void *config, struct method_phase *out);
-    /* Writes how the samples of the configuration's data set are divided, as members of an object that the caller has
-     * opened (core/data/division/division.h). data: as in the environment. Default: writes none. */
+    /* Writes the member `division` of an object that the caller has opened: how the samples of the configuration's data
+     * set are divided (core/data/division/division.h); null: they are not. data: as in the environment. Default: null.
+     */
     enum status (*division)(const void *config, const char *data, const struct sink *out, struct error *err);
     /* What the configuration would cost. data: as in the environment; a method that reads a data set takes its sizes
      * from there, and assumes usual ones where `data` is NULL or has no such data set. Default: unknown (all 0). */

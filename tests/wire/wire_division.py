@@ -123,7 +123,7 @@ def named_groups_test(daemon, motifctl):
         assert sizes(division) == [28, 12, 80], division
         assert "validation by sample" in division["text"], division
     answer = put(daemon, "two", samples(100) | {"group": np.array(["x", "y"])[np.arange(100) // 50]})
-    assert "2 groups (x: 50, y: 50)" in answer["division"]["refused"], answer["division"]
+    assert "(x: 50, y: 50)" in answer["division"]["refused"], answer["division"]
     problem = submit(daemon, 422, dataset_name="two")
     assert problem["errors"][0]["pointer"] == "/config/dataset_split" and "dataset_test_group" in problem["errors"][0]["detail"], problem
     assert sizes(submit(daemon, dataset_name="two", dataset_test_group="y")["division"])[2] == 50

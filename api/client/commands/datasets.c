@@ -293,8 +293,8 @@ static void view_dataset(struct ctl *ctl, const cJSON *set)
         draw_preview(ctl, json_string(set, "name"));
 }
 
-/* Options that motifctl passes on as parameters of an upload. */
-/* The options that a query has under the name of the member: `label-column` is label_column. */
+/* The options that motifctl sends as parameters of the upload. A parameter has the name of its member: --label-column
+ * becomes label_column. */
 #undef UPLOAD_TEXT
 #undef UPLOAD_INTEGER
 #undef UPLOAD_CHOICE
@@ -383,14 +383,23 @@ static int commands_datasets_put(struct ctl *ctl, const struct options *args)
     char fault_at[1024];
     struct stat what;
     bool folder = stat(path, &what) == 0 && S_ISDIR(what.st_mode);
+    if (folder && format && strcmp(format, "tar") != 0)
+        return ctl_usage(ctl, "%s is a folder, which motifctl packs as a tar; leave out --format %s, or name a file",
+                         path, format);
+    if (folder && !ctl->json && !ctl->quiet)
+        fprintf(ctl->err.stream, "packing %s ...\n", path);
+    size_t left_out = 0;
     FILE *file = folder ? tmpfile() : fopen(path, "rb");
     if (!file)
         return ctl_usage(ctl, "%s cannot be %s", path, folder ? "packed: there is no temporary file" : "read");
-    const char *fault = folder ? folder_tar_write(path, file, fault_at, sizeof fault_at) : NULL;
+    const char *fault = folder ? folder_tar_write(path, file, &left_out, fault_at, sizeof fault_at) : NULL;
     if (fault) {
         fclose(file);
         return ctl_usage(ctl, "%s %s", fault_at, fault);
     }
+    if (left_out > 0)
+        fprintf(ctl->err.stream, "%zu links and special files of %s were left out; copy them there as files\n",
+                left_out, path);
     rewind(file);
     if (!format && folder) {
         format = "tar";
@@ -491,17 +500,17 @@ static int commands_datasets_run(struct ctl *ctl, const struct options *args)
         return commands_datasets_put(ctl, args);
     if (one && args->positional_count == 2)
         return commands_datasets_act(ctl, args, verb);
-    return ctl_usage(ctl, "datasets [list] | put NAME FILE | show NAME | preview NAME | delete NAME");
+    return ctl_usage(ctl, "datasets [list] | put NAME FILE|FOLDER | show NAME | preview NAME | delete NAME");
 }
 
 const struct command command_datasets = {
     .name = "datasets",
-    .arguments = "[list | put NAME FILE | show NAME | preview NAME | delete NAME]",
+    .arguments = "[list | put NAME FILE|FOLDER | show NAME | preview NAME | delete NAME]",
     .summary = "upload, list, show and delete data sets of your own",
     .text =
-        "Use `put` to train on your own data: a file, or a folder, which is packed as a tar. The server checks the "
-        "file while it arrives, and lists the formats "
-        "that it reads in\n`GET /v1/datasets`. A data set never changes. Repeat the command to resume an interrupted "
+        "Use `put` to train on your own data: a file, or a folder, which motifctl packs as a tar. The server checks "
+        "the file while it arrives. `GET /v1/datasets` lists the formats that it reads. A data set never changes. "
+        "Repeat the command to resume an interrupted "
         "upload. `show` prints the names with their counts, and draws the first samples.",
     .example = "  motifctl datasets put digits digits.npz\n"
                "  motifctl datasets show digits\n"

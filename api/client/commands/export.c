@@ -265,7 +265,8 @@ static int export_form(struct ctl *ctl, const struct options *args, const char *
     if (stated && (named == FORMS || named == *form))
         return CTL_SUCCESS;
     if (stated)
-        return ctl_usage(ctl, "the ending of %.200s is that of another form than --%s", file, endings[*form]);
+        return ctl_usage(ctl, "--%s does not fit the ending of %.200s; change the ending, or leave out --%s",
+                         endings[*form], file, endings[*form]);
     *form = named;
     return named < FORMS ? CTL_SUCCESS
                          : ctl_usage(ctl,

@@ -16,6 +16,7 @@ enum { LISTED = 12 /* names in a message */, STREAM_SPLIT = 0x73706C74 };
 
 /* ---- planning ------------------------------------------------------------------------------------------------- */
 
+/* Explains that there are fewer units than parts. */
 static enum status too_few(const struct collection *c, int64_t units, bool groups, int parts, struct error *err)
 {
     char names[240] = "";
@@ -29,15 +30,16 @@ static enum status too_few(const struct collection *c, int64_t units, bool group
     }
     if (groups)
         return error_set(err, STATUS_INVALID, SPLIT,
-                         "cannot divide %lld group%s%s%s into %d parts; name the group that tests with "
-                         "dataset_test_group, or divide single samples with dataset_split=samples",
-                         (long long)units, units == 1 ? "" : "s", names, names[0] ? ")" : "", parts);
+                         "cannot divide %lld group%s into %d parts; name the group that tests with "
+                         "dataset_test_group, or divide single samples with dataset_split=samples%s%s",
+                         (long long)units, units == 1 ? "" : "s", parts, names, names[0] ? ")" : "");
     return error_set(err, STATUS_INVALID, "/config/dataset_name",
                      "has %lld samples, of which %lld are left to divide into %d parts; add samples",
                      (long long)c->count, (long long)units, parts);
 }
 
-/* Divides the open samples into the parts `to` by these shares. */
+/* Plans the open samples: plan part i has the size share[i] / sum, and its samples get the part to[i] (DIVISION_OPEN:
+ * they stay open). */
 static enum status plan_open(const struct collection *c, struct division *d, bool groups, int64_t seed,
                              const unsigned char *to, const double *share, int parts, struct error *err)
 {
@@ -62,6 +64,7 @@ static enum status plan_open(const struct collection *c, struct division *d, boo
     return status;
 }
 
+/* Returns how many groups have open samples: 0, 1, or 2 for two or more. */
 static int64_t open_groups(const struct collection *c, const struct division *d)
 {
     int64_t first = -1;
@@ -75,14 +78,15 @@ static int64_t open_groups(const struct collection *c, const struct division *d)
     return first >= 0;
 }
 
-/* Divides what the test part leaves into training and validation. */
+/* Divides the samples that are still open into training and validation. tested: share of all samples in the test part.
+ */
 static enum status plan_rest(const struct collection *c, const struct division_request *r, struct division *d,
                              double tested, struct error *err)
 {
     const unsigned char to[] = {PART_OF_TRAINING, PART_OF_VALIDATION};
     double share[] = {1 - tested - r->validation, r->validation};
     d->asked[PART_OF_VALIDATION] = r->validation;
-    if (share[0] < 0.05) /* the test part is larger than planned */
+    if (share[0] < 0.05) /* the test part is so large that validation becomes a share of the rest */
         share[0] = 1 - r->validation;
     bool groups = d->by == DIVIDE_GROUPS;
     if (groups && open_groups(c, d) == 1) {
@@ -113,7 +117,8 @@ static enum status no_group(const struct collection *c, const char *name, size_t
                      c->groups.count > LISTED ? ", ..." : "");
 }
 
-/* Makes the named groups the test part. The whole text may be one name; otherwise commas separate names. */
+/* Makes the named groups the test part. If the whole text is the name of a group, it is that name, even with commas in
+ * it; otherwise commas separate names. */
 static enum status state_groups(const struct collection *c, const char *names, struct division *d, struct error *err)
 {
     if (c->group == NULL)
@@ -153,7 +158,8 @@ static enum status state_groups(const struct collection *c, const char *names, s
     return status;
 }
 
-/* Takes the parts that the file states, and plans those that it leaves out from the training part. */
+/* Takes the parts that the file states. If it states no validation or no test part, takes that part from the stated
+ * training samples. */
 static enum status take_parts(const struct collection *c, const struct division_request *r, struct division *d,
                               struct error *err)
 {
@@ -174,13 +180,19 @@ static enum status take_parts(const struct collection *c, const struct division_
         double asked = p == PART_OF_TEST ? r->test : r->validation;
         if (stated[p] > 0)
             continue;
+        if (!(asked > 0))
+            return error_set(err, STATUS_INVALID,
+                             p == PART_OF_TEST ? "/config/dataset_test" : "/config/dataset_validation",
+                             "must be above 0, because the file states no %s part", collection_parts[p]);
         d->asked[p] = asked;
         share[0] -= asked * (double)c->count / (double)stated[PART_OF_TRAINING];
         share[parts] = asked * (double)c->count / (double)stated[PART_OF_TRAINING];
         to[parts++] = (unsigned char)p;
     }
-    if (share[0] < 0.05)
-        share[0] = 0.05;
+    double others = 1 - share[0];
+    for (int i = 1; others > 0.5 && i < parts; i++) /* at least half of the stated training part stays */
+        share[i] *= 0.5 / others;
+    share[0] = others > 0.5 ? 0.5 : share[0];
     if (parts > 1) {
         bool groups = c->group != NULL && open_groups(c, d) > parts - 1;
         return plan_open(c, d, groups, r->seed, to, share, parts, err);
@@ -198,11 +210,13 @@ static double uniform(int64_t seed, uint64_t of)
     return (double)philox_u32(&from, 0) / 4294967296.0;
 }
 
+/* Divides as former versions did, with the same result for each sample. */
 static enum status take_hashes(const struct collection *c, const struct division_request *r, struct division *d,
                                struct error *err)
 {
     bool named = r->test_group[0] != '\0', groups = r->split == DIVIDE_GROUPS;
     d->hashed = true;
+    d->named = named;
     d->by = groups ? DIVIDE_GROUPS : DIVIDE_SAMPLES;
     if ((groups || named) && !c->group)
         return error_set(err, STATUS_INVALID, SPLIT, "needs groups, which this data set does not have");
@@ -226,12 +240,13 @@ static enum status take_hashes(const struct collection *c, const struct division
 
 /* ---- the division ----------------------------------------------------------------------------------------------- */
 
-/* Whether dataset_test_group is the name of the test part that a file without groups states. */
+/* Returns whether dataset_test_group calls the file's own test part by its name ("test"), in data without groups. */
 static bool names_part(const struct collection *c, const struct division_request *r)
 {
     return !c->group && c->part && collection_part_named(r->test_group) == PART_OF_TEST;
 }
 
+/* Chooses what stays together (division.h), and refuses requests that contradict each other or the data. */
 static enum status choose_split(const struct collection *c, const struct division_request *r, struct division *d,
                                 struct error *err)
 {
@@ -258,6 +273,10 @@ static enum status check_shares(const struct collection *c, const struct divisio
                                 struct error *err)
 {
     bool tests = d->by != DIVIDE_PARTS && !d->named && r->folds <= 1;
+    if (division_names(c) > DIVISION_NAMES + 1)
+        return error_set(err, STATUS_INVALID, "/config/dataset_name",
+                         "has a vocabulary of %d names; samples with more than %d names cannot be divided",
+                         c->vocabulary.count, DIVISION_NAMES);
     if (c->count < DIVISION_LEAST)
         return error_set(err, STATUS_INVALID, "/config/dataset_name",
                          "has %lld sample%s; training, validation and test need at least %d, and hundreds for a "
@@ -270,7 +289,8 @@ static enum status check_shares(const struct collection *c, const struct divisio
     return STATUS_OK;
 }
 
-/* The test part is one of `folds` equal parts. */
+/* Divides the samples into `folds` equal parts, makes one of them the test part, and divides the others into training
+ * and validation. */
 static enum status take_fold(const struct collection *c, const struct division_request *r, struct division *d,
                              struct error *err)
 {
@@ -342,7 +362,8 @@ void division_close(struct division *d)
 
 /* ---- description ------------------------------------------------------------------------------------------------ */
 
-/* Numbers of samples: names[name][part] with this name, groups[group][part] in this group. */
+/* Counts for the description: names[name][part] and groups[group][part] are samples; groups_of[name] is how many groups
+ * have the name. */
 struct tally {
     const struct division *d;
     int64_t (*names)[COLLECTION_PARTS], (*groups)[COLLECTION_PARTS], *groups_of; /* groups_of: [name] its groups */

@@ -1,8 +1,9 @@
 /* How the samples of a data set are divided into training, validation and test.
  *
- * What is divided: the parts that the file states (column or member `part`), else whole groups if the samples have
- * groups, else single samples. The division is planned (plan.h): a pure function of the labels, the groups and the
- * request, whatever the other options of a job. Groups are known by their names and samples by their indices. */
+ * What stays together: the parts that the file states (column or member `part`) are taken as they are. Otherwise groups
+ * stay whole if the samples have groups, else single samples are divided. The plan (plan.h) depends only on the labels,
+ * the groups and the request, not on other fields of a job. It identifies a group by its name and a sample by its
+ * index. */
 #ifndef MOTIF_CORE_DATA_DIVISION_DIVISION_H
 #define MOTIF_CORE_DATA_DIVISION_DIVISION_H
 
@@ -13,18 +14,21 @@ enum division_split { DIVIDE_SAMPLES, DIVIDE_GROUPS, DIVIDE_AUTO, DIVIDE_PARTS }
 extern const char *const division_splits[]; /* "samples", "groups", "auto", "part"; NULL-terminated */
 
 enum {
-    DIVISION_LEAST = 6,
-    DIVISION_FEW = 200
-}; /* fewest samples that can be divided; fewer should be tested in folds */
+    DIVISION_LEAST = 6,    /* fewer samples cannot be divided */
+    DIVISION_FEW = 200,    /* for fewer samples, a warning recommends folds */
+    DIVISION_NAMES = 4096, /* most names of a vocabulary */
+};
 
 struct division_request {
     enum division_split split;
     double test, validation; /* requested shares of all samples */
     const char *test_group;  /* names of the groups of the test part, separated by commas; "": the share decides */
     int64_t seed;
-    int64_t folds, fold; /* folds > 1: the test part is part `fold` of `folds` equal ones, instead of the share */
-    /* The part of a sample follows from the hash of its index or its group, as in jobs from before divisions were
-     * planned; `split` is not DIVIDE_PARTS then, and AUTO means SAMPLES. */
+    /* folds > 1: the samples are divided into `folds` equal parts, and number `fold` is the test part; `test` has no
+     * effect */
+    int64_t folds, fold;
+    /* true: as in jobs from before divisions were planned, a hash of the sample's index or group chooses its part.
+     * DIVIDE_AUTO then means DIVIDE_SAMPLES, and DIVIDE_PARTS is not allowed. */
     bool hashed;
 };
 #define DIVISION_USUAL ((struct division_request){DIVIDE_AUTO, 0.15, 0.1, "", 0, 0, 0, false})
@@ -33,7 +37,7 @@ struct division {
     enum division_split by; /* DIVIDE_SAMPLES, DIVIDE_GROUPS or DIVIDE_PARTS */
     bool named;             /* the request names the groups of the test part */
     bool hashed;            /* as in the request */
-    bool drawn;             /* validation is divided by samples, because only one group is left for it and training */
+    bool drawn; /* only one group was left for training and validation, so the samples of this group were divided */
     double asked[COLLECTION_PARTS]; /* requested shares; NaN: the file or test_group states the part */
     int64_t count[COLLECTION_PARTS];
     int64_t folds, fold;

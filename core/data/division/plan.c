@@ -1,5 +1,5 @@
-/* Divides units into parts by iterative stratification, and improves the plan by moves and exchanges (plan.h). Ties are
- * decided by a random rank of each unit, so equal units are not divided by their order. */
+/* Makes a plan (plan.h, which explains the words): stratify() gives every unit a part, improve() then moves and
+ * exchanges units. */
 #include "core/data/division/plan.h"
 
 #include <math.h>
@@ -9,28 +9,29 @@
 #include "core/base/random/philox.h"
 
 enum {
-    FEW = 400,     /* with at most this many units, every pair is tried, from several orders */
-    STARTS = 48,   /* orders of few units */
-    EXCHANGES = 8, /* pairs that are tried for each of many units */
-    PASSES = 12,   /* upper limit of the passes over all units */
+    FEW = 400,     /* up to this many units, the planner tries every pair, from several orders */
+    STARTS = 48,   /* number of those orders */
+    EXCHANGES = 8, /* partners that it tries for each unit if there are more units */
+    PASSES = 12,   /* most passes over all units */
     STREAM_ORDER = 0x706C616E
 };
-/* WORK: upper limit of steps; LESS: smallest fall of the cost that counts; RARE: weight of a part without a name that
- * has fewer units than there are parts */
-static const double WORK = 3e8, LESS = 1e-6, RARE = 1e-5;
+/* WORK: the search ends after this many steps. LESS: the planner ignores a smaller fall of the cost. RARE: share of the
+ * weight `lack` if the part `whole` has no unit of a name that is too rare for all parts. */
+static const double WORK = 3e7, LESS = 1e-6, RARE = 1e-5;
 
 struct planner {
     const struct plan_units *u;
     const struct plan_request *r;
     unsigned char *part; /* [count] */
-    int64_t *order;      /* [count] */
-    uint64_t *rank;      /* [count] random, by the seed and the key of the unit */
-    int *rarest;         /* [count] the name of the unit that the fewest units have; `names` without names */
+    int64_t *order;      /* [count] the order in which the planner goes through the units */
+    uint64_t *rank;      /* [count] see plan.h */
+    int *rarest;         /* [count] the unit's name that the fewest units have; `names`: the unit has no name */
     int64_t *units_of;   /* [names] units that have the name */
     int64_t *total;      /* [names] samples that have the name */
-    int64_t *have, *has; /* [names][parts] samples and units with the name in each part */
-    int64_t size[PLAN_PARTS], filled[PLAN_PARTS], all; /* samples and units of each part; all: samples of all parts */
-    double lack, excess, work;                         /* lack, excess: weights of the cost */
+    int64_t *have, *has; /* [names][parts] have: samples with the name in a part; has: units */
+    int64_t size[PLAN_PARTS], filled[PLAN_PARTS],
+        all;                   /* size, filled: samples and units of each part; all: samples of all units */
+    double lack, excess, work; /* lack, excess: see plan.h; work: steps so far */
 };
 
 /* ---- cost ---------------------------------------------------------------------------------------------------- */
@@ -79,7 +80,7 @@ static double names_cost(const struct planner *p, int64_t unit)
     return cost;
 }
 
-/* Moves a unit, and returns by how much that changes the cost. */
+/* Moves a unit to another part. Returns the change of the cost: below 0 is better. */
 static double move(struct planner *p, int64_t unit, int to)
 {
     double before = size_cost(p) + names_cost(p, unit);
@@ -105,6 +106,7 @@ struct sorted_unit {
     uint64_t rank;
 };
 
+/* Sorts the unit whose rarest name fewer units have first, then the larger unit, then the smaller rank. */
 static int by_rarity(const void *left, const void *right)
 {
     const struct sorted_unit *a = left, *b = right;
@@ -124,7 +126,8 @@ static enum status order_units(struct planner *p, uint64_t start, struct error *
         struct philox from = philox_stream(p->r->seed, STREAM_ORDER, p->u->key[i]);
         p->rank[i] = (uint64_t)philox_u32(&from, 2 * start) << 32 | philox_u32(&from, 2 * start + 1);
         int64_t rare = p->rarest[i] < p->u->names ? p->units_of[p->rarest[i]] : p->u->count;
-        /* The first order is that of the method; further ones ignore the sizes, and every second one the names. */
+        /* Order 0 is that of the method: rarest name, then size. The further orders ignore the size; even ones ignore
+         * the names too, so their order is random. */
         all[i] =
             (struct sorted_unit){i, start % 2 == 0 && start > 0 ? 0 : rare, start == 0 ? p->u->size[i] : 0, p->rank[i]};
     }
@@ -135,7 +138,9 @@ static enum status order_units(struct planner *p, uint64_t start, struct error *
     return STATUS_OK;
 }
 
-/* The part that lacks most of the unit's rarest name, and of samples. Among equals, the rank of the unit decides. */
+/* Returns the part that should get a unit: the one that is furthest below its request, in samples with the unit's
+ * rarest name (counted twice) and in samples altogether. The search begins at a part that the unit's rank selects, and
+ * that part wins if several are equal. */
 static int neediest(const struct planner *p, int64_t unit)
 {
     const int parts = p->r->parts, k = p->rarest[unit];
@@ -157,6 +162,7 @@ static int neediest(const struct planner *p, int64_t unit)
     return best;
 }
 
+/* Gives every unit to the part that needs it most, in the planner's order. */
 static void stratify(struct planner *p)
 {
     memset(p->have, 0, (size_t)p->u->names * (size_t)p->r->parts * sizeof *p->have);
@@ -167,15 +173,17 @@ static void stratify(struct planner *p)
         int64_t unit = p->order[i];
         p->part[unit] = (unsigned char)neediest(p, unit);
         put(p, unit, p->part[unit], 1);
+        p->work += (double)(p->u->start[unit + 1] - p->u->start[unit] + 1) + p->r->parts;
     }
 }
 
 /* ---- moves and exchanges ------------------------------------------------------------------------------------- */
 
+/* Tries the unit in every other part, and leaves it wherever the cost fell. Returns whether it fell. */
 static bool try_moves(struct planner *p, int64_t unit)
 {
     bool better = false;
-    for (int to = 0; to < p->r->parts; to++) {
+    for (int to = 0; to < p->r->parts && p->work < WORK; to++) {
         int from = p->part[unit];
         if (to == from)
             continue;
@@ -187,6 +195,7 @@ static bool try_moves(struct planner *p, int64_t unit)
     return better;
 }
 
+/* Exchanges the parts of two units, and undoes this unless the cost fell. Returns whether it fell. */
 static bool try_exchange(struct planner *p, int64_t one, int64_t other)
 {
     int from = p->part[one], to = p->part[other];
@@ -201,6 +210,7 @@ static bool try_exchange(struct planner *p, int64_t one, int64_t other)
     return false;
 }
 
+/* Repeats moves and exchanges until a pass finds no better plan, or until PASSES or WORK is reached. */
 static void improve(struct planner *p)
 {
     const int64_t n = p->u->count;
@@ -212,7 +222,7 @@ static void improve(struct planner *p)
         for (int64_t i = 0; i < n && p->work < WORK; i++) {
             struct philox from = philox_stream(p->r->seed, STREAM_ORDER + 1, (uint64_t)i);
             int64_t first = n <= FEW ? i + 1 : 0, end = n <= FEW ? n : EXCHANGES;
-            for (int64_t j = first; j < end; j++)
+            for (int64_t j = first; j < end && p->work < WORK; j++)
                 better |= try_exchange(
                     p, p->order[i], p->order[n <= FEW ? j : (int64_t)(philox_u32(&from, (uint64_t)j) % (uint64_t)n)]);
         }
@@ -221,6 +231,7 @@ static void improve(struct planner *p)
 
 /* ---- the plan ------------------------------------------------------------------------------------------------ */
 
+/* Counts the samples and units of each name, and finds the rarest name of each unit. */
 static void count_names(struct planner *p)
 {
     for (int64_t i = 0; i < p->u->count; i++) {
@@ -241,6 +252,7 @@ static void count_names(struct planner *p)
     }
 }
 
+/* Plans from each order, and copies the plan of the lowest cost to `part`. */
 static enum status plan_best(struct planner *p, unsigned char *part, struct error *err)
 {
     double best = INFINITY;
@@ -252,6 +264,7 @@ static enum status plan_best(struct planner *p, unsigned char *part, struct erro
         stratify(p);
         improve(p);
         double cost = whole_cost(p);
+        p->work += (double)p->u->names * p->r->parts;
         if (cost < best - LESS) {
             best = cost;
             memcpy(part, p->part, (size_t)p->u->count);

@@ -44,7 +44,8 @@ uint64_t division_name_key(const char *name)
     return hash;
 }
 
-/* Numbers the units of the open samples. */
+/* Gives every open sample the index of its unit, and counts the samples of each unit. Units are numbered in the order
+ * in which the file first mentions them. */
 static enum status number_units(const struct collection *c, const unsigned char *part, bool groups,
                                 struct division_units *u, struct error *err)
 {
@@ -77,6 +78,8 @@ static enum status number_units(const struct collection *c, const unsigned char 
     return STATUS_OK;
 }
 
+/* Counts a name for its unit, two places further on, so that the sums become the positions at which add_name() writes.
+ */
 static void count_name(void *context, int64_t sample, int32_t name)
 {
     struct division_units *u = context;
@@ -90,7 +93,8 @@ static void add_name(void *context, int64_t sample, int32_t name)
     u->name[u->start[u->sample_unit[sample] + 1]++] = name;
 }
 
-/* Joins equal names of a unit. at: [names] scratch, -1 everywhere before and after. */
+/* Replaces repeated names of a unit by one name with the number of its samples (times). at: [names] where the current
+ * unit has each name; all -1 before and after the call. */
 static void join_names(struct division_units *u, int64_t *at)
 {
     int64_t kept = 0, from = 0;
@@ -112,7 +116,8 @@ static void join_names(struct division_units *u, int64_t *at)
     }
 }
 
-/* Lists the names of each unit. */
+/* Writes the names of each unit, and how many of its samples have them, in two passes: the first counts the names, the
+ * second stores them. */
 static enum status name_units(const struct collection *c, struct division_units *u, struct error *err)
 {
     int64_t names = division_names(c), all = 0;

@@ -50,8 +50,9 @@ static enum status read_wave(const struct input_file_sink *to, const void *bytes
     if (status == STATUS_OK && wave.count == 0)
         status = error_set(err, STATUS_INVALID, NULL, "must not be empty");
     else if (status == STATUS_OK && wave.count > AUDIO_WAVE_FRAMES)
-        status = error_set(err, STATUS_INVALID, NULL, "has %d samples; at most %d are allowed: send a part of it",
-                           wave.count, AUDIO_WAVE_FRAMES);
+        status =
+            error_set(err, STATUS_INVALID, NULL, "has %d samples, but at most %d are allowed; send a shorter recording",
+                      wave.count, AUDIO_WAVE_FRAMES);
     if (status != STATUS_OK) {
         audio_wave_close(&wave);
         return status;
@@ -131,7 +132,8 @@ static enum status read_table(const struct input_file_sink *to, const void *byte
 }
 
 /* Unpacks a file that is compressed by gzip. */
-static enum status unpack(const void *bytes, size_t count, char **plain, size_t *size, struct error *err)
+static enum status unpack(const struct input_file_sink *to, const void *bytes, size_t count, char **plain, size_t *size,
+                          struct error *err)
 {
     struct byte_source_memory memory = {bytes, count, 0};
     const struct byte_source from = byte_source_of_memory(&memory);
@@ -140,9 +142,14 @@ static enum status unpack(const void *bytes, size_t count, char **plain, size_t 
     if (status)
         return status;
     const struct byte_source unpacked = gunzip_source(gunzip);
-    status = byte_source_all(&unpacked, INPUT_FILE_UNPACKED, plain, size, err);
+    struct error cause = {0};
+    status = byte_source_all(&unpacked, *to->unpacked, plain, size, &cause);
+    *to->unpacked = status ? 0 : *to->unpacked - *size; /* a refused file may have been unpacked up to the limit */
     gunzip_close(gunzip);
-    return status;
+    if (status == STATUS_LIMIT)
+        return error_set(err, status, NULL, "the compressed inputs of a query may have at most %d MiB when unpacked",
+                         (int)(INPUT_FILE_UNPACKED >> 20));
+    return status ? error_set(err, status, NULL, "%s", cause.message) : STATUS_OK;
 }
 
 static const struct {
@@ -158,19 +165,17 @@ const char *const input_file_types[] = {"image/png",         "image/jpeg",   "im
 enum status input_file_read(const char *media_type, const void *bytes, size_t count, const struct input_file_sink *to,
                             struct error *err)
 {
-    size_t i = 0, all = sizeof formats / sizeof formats[0], size;
-    char *plain;
+    size_t i = 0, all = sizeof formats / sizeof formats[0];
+    char *plain = NULL;
     while (i < all && strcmp(formats[i].media_type, media_type) != 0)
         i++;
-    if (i < all && !(count > 2 && memcmp(bytes, "\x1F\x8B", 2) == 0))
-        return formats[i].read(to, bytes, count, err);
-    if (i < all) {
-        enum status status = unpack(bytes, count, &plain, &size, err);
-        if (status)
-            return status;
-        status = formats[i].read(to, plain, size, err);
-        free(plain);
-        return status;
-    }
-    return error_set(err, STATUS_NOT_FOUND, NULL, "no input file has this media type");
+    if (i == all)
+        return error_set(err, STATUS_NOT_FOUND, NULL, "no input file has this media type");
+    enum status status = STATUS_OK;
+    if (count > 2 && memcmp(bytes, "\x1F\x8B", 2) == 0)
+        status = unpack(to, bytes, count, &plain, &count, err);
+    if (!status)
+        status = formats[i].read(to, plain != NULL ? plain : bytes, count, err);
+    free(plain);
+    return status;
 }

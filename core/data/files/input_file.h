@@ -9,12 +9,15 @@
 
 #include "core/base/error.h"
 
-#define INPUT_FILE_NUMBERS (4u << 20)          /* largest number of values of one array */
-#define INPUT_FILE_UNPACKED ((size_t)64 << 20) /* largest number of bytes of a file that is compressed by gzip */
+#define INPUT_FILE_NUMBERS (4u << 20) /* largest number of values of one array */
+#define INPUT_FILE_UNPACKED                                                                                            \
+    ((size_t)64 << 20) /* most bytes that the compressed files of a query have when unpacked                           \
+                        */
 
 /* Receives the arrays of a file one by one. */
 struct input_file_sink {
     void *context;
+    size_t *unpacked; /* number of bytes that compressed files may still have when unpacked; each file reduces it */
     /* Receives one array. values: malloc'ed, row-major, [dim[0]]...[dim[rank - 1]] with rank of at most 4; the callee
      * owns it, also when it fails. rate: samples per second of a recording; else 0. */
     enum status (*add)(void *context, int rank, const int64_t *dim, float *values, int rate, struct error *err);

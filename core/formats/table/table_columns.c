@@ -88,7 +88,8 @@ static enum status give_list(const struct csv *csv, struct table_columns *column
     return status;
 }
 
-/* Gives a role to the first free column that has one of the usual names. */
+/* Tries the usual names in their order. The first one that is the name of a column without a role gives that column the
+ * role. */
 static enum status give_usual(const struct csv *csv, struct table_columns *columns, const char *const *usual,
                               enum table_role role, struct error *err)
 {

@@ -309,7 +309,8 @@ static enum status read_counts(struct reader *r, struct plain_line line, struct 
             r->count[r->counts * r->width + position] = count;
     }
     if (position != r->width || position == 0)
-        return motif_text_fault(r, STATUS_INVALID, "the four rows of a matrix need as many counts each", err);
+        return motif_text_fault(r, STATUS_INVALID,
+                                "all rows of a matrix must have the same number of counts, at least one", err);
     r->counts++;
     return STATUS_OK;
 }

@@ -39,8 +39,8 @@ struct table_fit {
     const char *raw;
     int *scaling;
 };
-/* Sets *fit->scaling for a data set. Errors: as for source_fit(). */
 struct collection;
+/* Sets *fit->scaling: the scale that follows from the client's choice and the data set. Errors: as for source_fit(). */
 enum status source_scale(const struct collection *c, const struct table_fit *fit, struct error *err);
 /* Adapts fields to the uploaded table `source`. It lowers *features to the number of the table's columns. If
  * *latent is 0, it sets *latent to the number of principal components above noise (core/metrics/components.h), in

@@ -43,11 +43,16 @@ static enum status sparling_division(const void *config, const char *data, const
 {
     const struct domain *domain = domain_of(config);
     struct domain_state *state = NULL;
-    if (domain->division == NULL)
+    if (domain->division == NULL) {
+        sink_null(out, "division");
         return STATUS_OK;
+    }
     enum status status = domain->open(config, data, &state, err);
-    if (!status)
-        status = domain->division(state, out, err);
+    if (status)
+        return status;
+    sink_begin_object(out, "division");
+    status = domain->division(state, out, err);
+    sink_end_object(out);
     domain->close(state);
     return status;
 }

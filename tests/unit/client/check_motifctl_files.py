@@ -177,7 +177,7 @@ def wrong_exports_are_refused_before_the_download(c):
         c.run(f"export {JOB} {name} --checkpoint 2", of_job(path, b"W")).says(0, f"{name}: checkpoint 2, 1 B\n")
     c.run(f"export {JOB} g.bin --onnx --checkpoint 2", of_job("/onnx?checkpoint=2", b"O")).says(0, "g.bin: checkpoint 2, 1 B\n")
     c.run(f"export {JOB} w.pt").says(2, err="the ending of w.pt names no form of a model; use .safetensors (weights), .onnx or .bundle")
-    c.run(f"export {JOB} w.onnx --bundle").says(2, err="the ending of w.onnx is that of another form than --bundle")
+    c.run(f"export {JOB} w.onnx --bundle").says(2, err="--bundle does not fit the ending of w.onnx")
     c.run(f"export {JOB} w --bundle --onnx").says(2, err="--onnx and --bundle both state the form of the file")
     c.run(f"export {JOB} --bundle --checkpoint 2", of_job("/bundle?checkpoints=2", b"B")).says(0, f"{JOB}.bundle: checkpoint 2, 1 B\n")
     c.run(f"export {JOB} --bundle --checkpoint all --json", of_job("/bundle?checkpoints=all", b"B")).says(0, f'"file":"{JOB}.bundle"', '"checkpoint":"all"')

@@ -184,7 +184,7 @@ static enum status fits(const struct collection *c, const struct sparling_config
         return error_set(err, STATUS_INVALID, at, "has no labels; SPARLING needs one for each sample");
     /* Labels at positions need two classes. Otherwise one name is enough: a label has it or does not have it. */
     int least = c->target == TARGET_POSITIONS ? 2 : 1;
-    if (c->vocabulary.count < least || c->vocabulary.count > 4096)
+    if (c->vocabulary.count < least || c->vocabulary.count > DIVISION_NAMES)
         return error_set(err, STATUS_INVALID, at, "has a vocabulary of %d names; it must have %d to 4096",
                          c->vocabulary.count, least);
     return STATUS_OK;

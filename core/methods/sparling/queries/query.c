@@ -135,7 +135,11 @@ static enum status prepare_resampled(const struct open_domain *domain, const str
         audio_resample(resampler, input->values, (int)input->dim[0], values);
         status = domain->domain->prepare(domain->state, &made, planes, err);
     } else {
-        status = error_memory(err, "a recording");
+        status = made.dim[0] <= AUDIO_WAVE_FRAMES
+                     ? error_memory(err, "a recording")
+                     : error_set(err, STATUS_INVALID, "/array",
+                                 "has %lld samples at the rate of the model; at most %d are allowed",
+                                 (long long)made.dim[0], (int)AUDIO_WAVE_FRAMES);
     }
     audio_resampler_destroy(resampler);
     free(values);
