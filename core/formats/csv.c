@@ -250,12 +250,13 @@ struct ahead {
 static enum status look_ahead(struct csv *csv, size_t at, struct ahead *out, struct error *err)
 {
     bool quoted = false;
+    size_t from = at; /* empty lines count, because they stay in memory */
     enum status status = STATUS_OK;
     *out = (struct ahead){at, at, {0}, false};
     for (;; at++) {
         while (!status && at == csv->filled && !csv->ended)
             status = fill(csv, err);
-        if (status || at == csv->filled || at - out->begin > CSV_RECORD)
+        if (status || at == csv->filled || at - from > CSV_RECORD)
             break;
         char byte = (char)csv->block[at];
         if (!quoted && (byte == '\n' || byte == '\r')) {

@@ -180,16 +180,15 @@ static size_t find_end(const struct text_stream *s, size_t looked, size_t *lengt
     size_t there = s->end - s->begin;
     if (there == 0)
         return 0;
-    const char *feed = memchr(line + looked, '\n', there - looked);
-    const char *stop = memchr(line + looked, '\r', (feed != NULL ? (size_t)(feed - line) : there) - looked);
-    if (stop == NULL && feed == NULL)
+    size_t at = looked;
+    while (at < there && line[at] != '\n' && line[at] != '\r')
+        at++;
+    if (at == there)
         return 0;
-    *length = (size_t)((stop != NULL ? stop : feed) - line);
-    if (stop == NULL)
+    *length = at;
+    if (line[at] == '\n')
         return 1;
-    if (stop + 1 == feed)
-        return 2;
-    return *length + 1 < there || s->ended;
+    return at + 1 < there ? 1 + (size_t)(line[at + 1] == '\n') : s->ended;
 }
 
 enum status text_stream_next(struct text_stream *s, struct plain_line *line, bool *more, struct error *err)

@@ -1,6 +1,6 @@
 /* Splits untrusted text into lines, words and fields, and loads whole files of limited size. The text need not end in
  * NUL and may contain any bytes; a byte order mark before it is skipped. Lines and words are views into it. Lines end
- * in LF or CR LF, or in CR if the text (of a stream: its first block) contains no LF. Functions keep no state; any
+ * in LF, CR LF or CR. Functions keep no state; any
  * thread. A text stream reads the lines of a byte source and keeps one of them in memory; one thread at a time. */
 #ifndef MOTIF_CORE_FORMATS_TEXT_LINES_H
 #define MOTIF_CORE_FORMATS_TEXT_LINES_H

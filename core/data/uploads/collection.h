@@ -60,7 +60,7 @@ struct collection_names {
 /* Something in an upload that is allowed, but that its owner may not have meant. */
 struct collection_warning {
     const char *code; /* static text such as "duplicates" */
-    char text[240];
+    char text[400];
 };
 
 /* How a reader understood a file, for the answer of an upload. Texts are for people; "" says nothing. */

@@ -78,13 +78,12 @@ static bool digit_at(const char *text, size_t at, size_t bytes)
 static bool doubtful_comma(const char *text, size_t bytes)
 {
     int doubtful = 0, blanks = 0;
+    size_t begin = 0; /* where the digits before byte i begin */
     for (size_t i = 0; i < bytes; i++) {
-        size_t begin = i;
-        while (begin > 0 && digit_at(text, begin - 1, bytes))
-            begin--;
         doubtful += text[i] == ',' && begin < i && digit_at(text, i + 1, bytes) &&
                     (begin == 0 || strchr(" \t,+-", text[begin - 1])) && !(begin > 1 && strchr("eE", text[begin - 2]));
         blanks += text[i] == ' ' || text[i] == '\t';
+        begin = digit_at(text, i, bytes) ? begin : i + 1;
     }
     return doubtful > 0 && (doubtful == 1 || blanks > 0);
 }
@@ -162,7 +161,8 @@ void name_list_close(struct name_list *list)
 
 static size_t collection_build_place(const struct name_list *list, const char *name, size_t bytes)
 {
-    uint64_t hash = 0xCBF29CE484222325u; /* FNV-1a */
+    /* FNV-1a. A client does not know the address of the table, so it cannot choose names that all share a place. */
+    uint64_t hash = 0xCBF29CE484222325u ^ (uintptr_t)list->table;
     for (size_t i = 0; i < bytes; i++)
         hash = (hash ^ (unsigned char)name[i]) * 0x100000001B3u;
     size_t mask = ((size_t)1 << list->bits) - 1, at = (size_t)(hash ^ hash >> 29) & mask;
@@ -241,6 +241,7 @@ void builder_close(struct builder *b)
     free(b->text);
     free(b->texts);
     free(b->missing);
+    free(b->last);
     value_store_close(&b->store);
     free(b->box_sample);
 }
@@ -342,11 +343,17 @@ enum status builder_token(struct builder *b, const char *token, size_t bytes, st
 
 enum status builder_token_once(struct builder *b, const char *token, size_t bytes, struct error *err)
 {
-    int32_t number = name_list_find(&b->vocabulary, token, bytes);
-    for (int64_t i = b->c->label_start[b->at - 1]; i < b->labels; i++)
-        if (b->c->label[i] == number)
-            return STATUS_OK;
-    return builder_token(b, token, bytes, err);
+    int32_t number;
+    int64_t had = b->last_room;
+    enum status status = name_list_add(&b->vocabulary, token, bytes, &number, err);
+    if (!status)
+        status = collection_build_grow((void **)&b->last, &b->last_room, (int64_t)number + 1, sizeof *b->last, err);
+    if (status)
+        return status;
+    memset(b->last + had, 0, (size_t)(b->last_room - had) * sizeof *b->last);
+    bool again = b->last[number] == b->at;
+    b->last[number] = b->at;
+    return again ? STATUS_OK : builder_number(b, number, err);
 }
 
 /* ---- texts of labels --------------------------------------------------------------------------------------- */
@@ -397,6 +404,9 @@ enum status builder_label(struct builder *b, const char *text, size_t bytes, con
         return builder_no_label(b, what, number, err);
     if (bytes == 0)
         return STATUS_OK;
+    if ((int64_t)(b->text_used + bytes) >= b->limits.bytes)
+        return error_set(err, STATUS_LIMIT, NULL, "the labels take more than %lld bytes, the most that is allowed",
+                         (long long)b->limits.bytes);
     int64_t room = (int64_t)b->text_room;
     enum status status =
         collection_build_grow((void **)&b->texts, &b->texts_room, b->texts_count + 1, sizeof *b->texts, err);
@@ -428,6 +438,9 @@ bool builder_has_label(const struct builder *b, int64_t sample)
 enum status builder_record(struct builder *b, const char *name, struct error *err)
 {
     struct collection_names *names = &b->c->records;
+    if (strlen(name) >= NAME_BYTES)
+        return error_set(err, STATUS_INVALID, NULL,
+                         "the id '%.40s...' is longer than %d bytes, the most that is allowed", name, NAME_BYTES - 1);
     char **more = grown(names->name, (size_t)names->count, sizeof *more);
     names->name = more ? more : names->name;
     if (!more || !(more[names->count] = strdup(name)))
@@ -452,11 +465,14 @@ enum status builder_group(struct builder *b, const char *name, struct error *err
     struct collection *c = b->c;
     int32_t number;
     enum status status = name_list_add(&b->groups, name, strlen(name), &number, err);
-    int32_t *group = status ? NULL : realloc(c->group, (size_t)b->samples_room * sizeof *group);
-    if (!group)
-        return status ? status : error_memory(err, "a data set");
-    c->group = group;
-    group[b->at - 1] = number;
+    int64_t had = b->groups_room;
+    if (!status)
+        status = collection_build_grow((void **)&c->group, &b->groups_room, b->at, sizeof *c->group, err);
+    if (status)
+        return status;
+    memset(c->group + had, 0, (size_t)(b->groups_room - had) * sizeof *c->group);
+    c->group[b->at - 1] = number;
+    b->grouped++;
     return STATUS_OK;
 }
 
@@ -467,12 +483,14 @@ enum status builder_part(struct builder *b, const char *text, struct error *err)
     if (which < 0)
         return error_set(err, STATUS_INVALID, NULL,
                          "sample %lld: the part '%.40s' must be train, validation or test; an empty one is not allowed",
-                         (long long)b->at, text);
-    unsigned char *part = realloc(c->part, (size_t)b->samples_room);
-    if (!part)
-        return error_memory(err, "a data set");
-    c->part = part;
-    part[b->at - 1] = (unsigned char)which;
+                         (long long)(b->at - 1), text);
+    int64_t had = b->parts_room;
+    enum status status = collection_build_grow((void **)&c->part, &b->parts_room, b->at, 1, err);
+    if (status)
+        return status;
+    memset(c->part + had, 0, (size_t)(b->parts_room - had));
+    c->part[b->at - 1] = (unsigned char)which;
+    b->parted++;
     return STATUS_OK;
 }
 

@@ -49,7 +49,10 @@ struct builder {
     /* samples_room, labels_room, boxes_room: capacities of the arrays of c; labels: number of elements of c->label in
      * use */
     int64_t samples_room, labels_room, boxes_room, labels;
-    int64_t at;                                   /* index + 1 of the sample to which labels and groups are added */
+    /* grouped, parted: samples that got a group, a part; groups_room, parts_room: capacities of c->group and c->part */
+    int64_t grouped, parted, groups_room, parts_room;
+    int64_t *last, last_room; /* [names] the latest sample that got the name by builder_token_once(), + 1 */
+    int64_t at;               /* index + 1 of the sample to which labels and groups are added */
     struct name_list vocabulary, groups, symbols; /* symbols: of boxes, which refer to them until the end */
     int64_t *box_sample;                          /* [c->boxes] the sample of each box */
     int64_t box_samples_room;

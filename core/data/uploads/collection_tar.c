@@ -1,25 +1,21 @@
-/* Reads a tar or a zip as one data set. It may contain PNG, JPEG or TIFF pictures of one size, WAV recordings, or one
- * FASTA file. Tables describe these samples:
+/* Reads a tar or a zip as one data set: PNG, JPEG or TIFF pictures of one size, WAV recordings, or one FASTA file.
+ * These files describe the samples:
+ * - labels.csv: the columns file and label, and perhaps group and part. A label is a class or a sequence of words; if
+ *   the column is called labels, it is a set.
+ * - boxes.csv: the columns file, row0, row1, col0, col1 and symbol, in pixels of the picture as it is stored; for
+ *   recordings the columns file, begin, end and symbol, in seconds.
+ * - A file that ends in .gff3 gives each base of a FASTA file its class, and replaces labels.csv.
  *
- *   labels.csv  file,label[,group][,part]   the label is a class, a sequence of words, or a set if the column is called
- * `labels` boxes.csv   file,row0,row1,col0,col1,symbol, in pixels of the picture as stored; for recordings
- * file,begin,end,symbol in seconds
- *   *.gff3      with a FASTA file, instead of labels: a class at every base
+ * An archive may instead contain one of these:
+ * - A table of cells (collection_cells.h): matrix.mtx, features.tsv or genes.tsv, and barcodes.tsv, each perhaps
+ *   compressed by gzip. labels.csv then has the names of cells in its column file.
+ * - Regions of a genome in BED or narrowPeak (core/genomics/uploads/uploads.h), perhaps compressed by gzip. The name of
+ *   a file is the class of its regions.
+ * - Arrays in shards: .npz, .npy or safetensors files, whose order is that of the samples. id*.npy have their ids.
  *
- * A tar may contain a table of cells instead (collection_cells.h): matrix.mtx, features.tsv or genes.tsv, and
- * barcodes.tsv. Each of them may be compressed by gzip. With them, labels.csv has the names of cells in its column
- * `file`.
- *
- * A tar may contain regions of a genome instead: files in BED or narrowPeak (core/genomics/uploads/uploads.h), which
- * may be compressed by gzip. The name of a file is the class of its regions.
- *
- * A tar may also contain arrays in shards: several .npz, .npy or safetensors files. The samples are in the order of the
- * files in the archive. Members called id*.npy or ids*.npy contain the ids of the samples in the same order.
- *
- * If one picture has colours, all have three channels. Without labels.csv, and with pictures or recordings in at least
- * two folders, the folder of a member is its class, as in torchvision's ImageFolder ("cats/1.png"). If the folders of
- * classes are themselves in at least two folders ("train/cats", "test/cats"), the outer folders are the groups for
- * splits.
+ * If one picture has colours, all have three channels. Without labels.csv, and with members in at least two folders,
+ * the folder of a member is its class, as in torchvision's ImageFolder ("cats/1.png"). Two or more folders around the
+ * folders of classes ("train/cats", "test/cats") are the groups for splits.
  *
  * Tables name members by paths relative to the table's own folder (for FASTA: names of records). Members may come in
  * any order, so the reader keeps the tables as text until the end of the archive. */
@@ -235,6 +231,7 @@ static enum status add_regions(struct tar *t, const char *name, size_t bytes, co
         status = gunzip_open(from, &gunzip, err);
     if (status)
         return status;
+    gunzip_limit(gunzip, t->b.limits.bytes * 8 + ((int64_t)1 << 30));
     struct byte_source text = gunzip_source(gunzip);
     status = genomics.regions_add(t->regions, &text, name, bytes, err);
     gunzip_close(gunzip);
@@ -491,11 +488,12 @@ static enum status take_box_row(struct tar *t, struct csv *csv, const int *colum
         enum status status = csv_value(csv, at, &number, err);
         if (status)
             return status;
-        if (number < 0 || number > 1e6F)
+        float place_of = seconds ? number * (float)t->b.c->rate : number;
+        if (number < 0 || number > 1e6F || place_of >= 0x1p31F)
             return error_set(err, STATUS_INVALID, NULL,
                              "row %lld, column '%.60s': '%.40s' is not a position; use a number from 0 to 1000000",
                              (long long)csv->row, csv->name[at], csv->field[at]);
-        place[i] = (int32_t)lrintf(seconds ? number * (float)t->b.c->rate : number);
+        place[i] = (int32_t)lrintf(place_of);
     }
     if (t->notices.orientation)
         raster_turn_place(
@@ -506,14 +504,16 @@ static enum status take_box_row(struct tar *t, struct csv *csv, const int *colum
 
 static enum status read_boxes(struct tar *t, struct error *err)
 {
-    static const char *const places[] = {"file", "row0", "row1", "col0", "col1", "symbol"}, *const times[] = {
-                                                                                                "file", "begin", "end",
-                                                                                                "symbol"};
+    static const char *const places[] = {"file", "row0", "row1", "col0", "col1", "symbol"};
+    static const char *const times[] = {"file", "begin", "end", "symbol"};
     bool seconds = t->b.c->kind == COLLECTION_RECORDINGS, more = true;
     struct byte_source_memory memory = {(const unsigned char *)t->boxes.bytes, t->boxes.size, 0};
     struct byte_source from = byte_source_of_memory(&memory);
     struct csv csv;
     int column[6];
+    if (t->options->target == TARGET_NUMBER)
+        return error_set(err, STATUS_INVALID, NULL,
+                         "is not allowed with target=number, because numbers have no symbols");
     enum status status = csv_open(&csv, &from, err);
     if (!status)
         status = table_columns(&csv, seconds ? times : places, seconds ? 4 : 6, column, err);

@@ -1,7 +1,7 @@
 /* Warnings about an upload: things that are allowed but often a mistake. The readers of formats add what they notice
- * while they read. collection_inspect() adds what can be seen in every finished collection: samples that are copies of
- * each other, columns or channels that never change, columns that equal the label, and labels of sequences that look
- * like other parts of a header. */
+ * while they read. collection_inspect() looks at every finished collection. It warns about copies of samples, about
+ * columns, channels and numbers that never change, about columns that equal the label or have its name, about columns
+ * of very different size, and about labels that look like absence or like other parts of a header. */
 #include <inttypes.h>
 #include <math.h>
 #include <stdarg.h>
@@ -396,7 +396,7 @@ static enum status inspect_scale(struct collection *c, struct error *err)
     double least = HUGE_VAL, most = 0;
     if (!table && (!c->values || collection_one_hot(c)))
         return STATUS_OK;
-    if (c->scale == SCALE_COUNTS)
+    if (table && c->scale == SCALE_COUNTS)
         return inspect_counts(c, err);
     if (table && (c->scale != SCALE_AUTO || collection_numbered(c) || collection_scale_of(c) != SCALE_STANDARD))
         return STATUS_OK;

@@ -3,11 +3,13 @@
  * All numbers are little-endian. A text is its length in two bytes, followed by that many bytes of UTF-8; it has at
  * most TABLE_TEXT - 1 bytes.
  *
- *   "motiftbl"; flags (4 bytes); zero (4 bytes); number of rows (8 bytes); number of columns (8 bytes)
- *   for each column: its name; with TABLE_IDS also its id, which may be empty
- *   for each row: with TABLE_NAMES its name, with TABLE_LABELS its label, with TABLE_GROUPS its group, with TABLE_PARTS
- * its part; the number of entries (4 bytes); for each entry its column (4 bytes) and its value (4 bytes, a float). If
- * the number of entries is TABLE_DENSE, the values of all columns follow instead. "end."
+ * The stream has these parts, in this order:
+ * - "motiftbl"; flags (4 bytes); zero (4 bytes); number of rows (8 bytes); number of columns (8 bytes).
+ * - For each column: its name. With TABLE_IDS also its id, which may be empty.
+ * - For each row: with TABLE_NAMES its name, with TABLE_LABELS its label, with TABLE_GROUPS its group, with TABLE_PARTS
+ *   its part. Then the number of entries (4 bytes), and for each entry its column (4 bytes) and its value (4 bytes, a
+ *   float). If the number of entries is TABLE_DENSE, the values of all columns follow instead.
+ * - "end."
  *
  * The entries of a row may come in any order. If a column has several entries, their values are added, as in SciPy. */
 #ifndef MOTIF_CORE_FORMATS_TABLE_TABLE_STREAM_H

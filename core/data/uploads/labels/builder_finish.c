@@ -156,8 +156,7 @@ static enum status sort_boxes(struct builder *b, struct error *err)
     return STATUS_OK;
 }
 
-/* ---- names and boxes -----------------------------------------------------------------------------------------------
- */
+/* ---- names ------------------------------------------------------------------------------------------------- */
 
 struct named {
     const char *name;
@@ -358,6 +357,10 @@ enum status builder_finish(struct builder *b, bool set, struct error *err)
         return error_set(err, STATUS_INVALID, NULL, "there are no samples; the file needs at least one");
     if (b->options->missing == MISSING_REFUSE || b->missing_count == 0)
         c->implied |= OPTION_MISSING;
+    int64_t kept = c->count - b->missing_count; /* samples that stay */
+    if ((c->group && b->grouped < kept) || (c->part && b->parted < kept))
+        return error_set(err, STATUS_INVALID, NULL, "only some samples have a %s; give one to all of them, or to none",
+                         c->part && b->parted < kept ? "part" : "group");
     enum status status = leave_out(b, err);
     if (!status)
         status = finish_values(b, err);

@@ -266,7 +266,7 @@ static enum status look(const struct builder *b, struct seen *s, struct error *e
             status = note_text(s, text, err);
     }
     if (s->example[0] == '\0' && b->texts_count > 0)
-        show(s->example, (struct plain_line){b->text, b->texts[0].bytes});
+        show(s->example, (struct plain_line){b->text + b->texts[0].at, b->texts[0].bytes});
     if (!status)
         note_company(s);
     return status;
@@ -472,6 +472,10 @@ enum status label_texts_read(struct builder *b, bool *set, struct error *err)
     enum status status = check_separator(separator, err);
     if (status || b->texts_count == 0)
         return status;
+    if (b->labels > 0)
+        return error_set(err, STATUS_INVALID, NULL,
+                         "some files have labels of text, and others numbers or several names for a sample; write all "
+                         "of them alike");
     status = look(b, &seen, err);
     if (!status) {
         struct label_form form = decide(b, &seen, wanted, separator), plain = decide(b, &seen, b->usual, separator),

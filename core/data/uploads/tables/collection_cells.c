@@ -169,6 +169,7 @@ static bool taken(const struct feature_columns *columns, const char *name)
 
 enum status feature_columns_add(struct feature_columns *columns, const char *name, const char *id, struct error *err)
 {
+    enum { TRIES = 1000 }; /* features of one name; more are refused */
     char own[TABLE_TEXT + 16];
     int32_t number;
     (void)snprintf(own, sizeof own, "%s", name);
@@ -176,7 +177,7 @@ enum status feature_columns_add(struct feature_columns *columns, const char *nam
         collection_list_add(&columns->renamed, name);
         if (id[0] != '\0')
             (void)snprintf(own, sizeof own, "%s", id);
-        for (int i = 1; taken(columns, own) && i <= columns->names.names.count; i++)
+        for (int i = 1; taken(columns, own) && i <= TRIES; i++)
             (void)snprintf(own, sizeof own, "%s-%d", name, i);
     }
     return taken(columns, own) || strlen(own) >= TABLE_TEXT

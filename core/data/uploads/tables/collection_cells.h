@@ -31,8 +31,8 @@ struct cells_text {
 
 /* Adds each cell as a row of a table, and its name to `cells`. The matrix has a row for each feature and a column
  * for each cell, as 10x Genomics writes it, or the other way round. The names of the cells become the ids of the
- * samples. STATUS_INVALID: the numbers of names differ from those of rows and
- * columns, a cell's name or an entry occurs twice, or a file has another fault. STATUS_LIMIT, STATUS_NO_MEMORY. */
+ * samples. STATUS_INVALID: the file has another number of names than the matrix has rows or columns, a name of a cell
+ * or an entry occurs twice, or a file has another fault. STATUS_LIMIT, STATUS_NO_MEMORY. */
 enum status cells_add(struct builder *b, const struct cells_text *text, struct name_list *cells, struct error *err);
 
 #endif

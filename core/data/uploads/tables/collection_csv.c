@@ -16,6 +16,7 @@ struct table {
     struct table_columns columns;
     int part;                /* index of the column that states parts; -1: there is none */
     struct name_list *texts; /* [columns] the texts of identifiers so far */
+    int64_t identifiers;     /* bytes that they take */
     const struct collection_options *options;
     bool several;    /* several columns have labels, which make a set */
     bool indicators; /* of these, the cells say whether the row has the name of the column */
@@ -190,6 +191,10 @@ static enum status take_identifier(struct table *t, int column, struct error *er
     const char *text = t->csv.field[column], *name = t->csv.name[column];
     int before = texts->names.count;
     int32_t number;
+    t->identifiers += (int64_t)strlen(text) + 48; /* with its entries in the list */
+    if (t->identifiers > t->b.limits.bytes)
+        return error_set(err, STATUS_LIMIT, NULL,
+                         "column '%.60s': the text columns are too large to compare; leave them out with ignore", name);
     if (strlen(text) < NAME_BYTES) {
         enum status status = name_list_add(texts, text, strlen(text), &number, err);
         if (status || texts->names.count > before)

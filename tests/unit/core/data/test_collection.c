@@ -473,7 +473,7 @@ static void faulty_motifs_are_refused_with_the_line(void **state)
     refuses("meme",
             HEAD "letter-probability matrix: w= 1\n1 0 0 0\nMOTIF a\nletter-probability matrix: w= 1\n1 0 0 0\n",
             STATUS_INVALID, "two motifs have the identifier a");
-    refuses("meme", ">a\n1 2\n1\n", STATUS_INVALID, "line 3: the four rows");
+    refuses("meme", ">a\n1 2\n1\n", STATUS_INVALID, "line 3: all rows");
     refuses("meme", ">a\n1 2\n1 2\n1 2\n", STATUS_INVALID, "the matrix of a is not complete");
     refuses("meme", ">a\n1 0\n1 0\n1 0\n1 0\n", STATUS_INVALID, "has no counts");
     refuses("meme", ">a\n1 x\n", STATUS_INVALID, "line 2: a count must be a number");

@@ -207,6 +207,17 @@ static void shards_that_do_not_fit_are_refused(void **state)
     add_npy(a, "id.npy", "|u1", "3,", numbers, 3);
     assert_int_equal(read_tar(a, &c), STATUS_INVALID);
     assert_non_null(strstr(err.message, "has no samples"));
+    struct buf grouped = tensors("{\"x\":{\"dtype\":\"F32\",\"shape\":[1,2],\"data_offsets\":[0,8]},"
+                                 "\"group\":{\"dtype\":\"U8\",\"shape\":[1],\"data_offsets\":[8,9]}}",
+                                 (const unsigned char[9]){0}, 9);
+    for (int first = 0; first < 2; first++) { /* only one of the files has groups */
+        a = begin();
+        add_npy(a, first ? "c.npy" : "a.npy", "<f4", "1, 2", x, 8);
+        archive_add(a, "b.safetensors", grouped.data, grouped.size);
+        assert_int_equal(read_tar(a, &c), STATUS_INVALID);
+        assert_non_null(strstr(err.message, "only some samples have a group"));
+    }
+    buf_close(&grouped);
     a = begin();
     add_npy(a, "ideal.npy", "<f4", "2, 2", x, 16); /* a file of samples, although its name begins with "id" */
     assert_int_equal(read_tar(a, &c), STATUS_OK);

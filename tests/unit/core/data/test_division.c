@@ -304,8 +304,8 @@ static void what_cannot_be_divided_is_refused_with_its_counts(void **state)
         add(two, i % 3 == 0, i % 2);
         add(one, 0, i % 2);
     }
-    refuses(two, &r, "/config/dataset_split", "2 groups (g0: 40, g1: 20) into 3 parts");
-    refuses(one, &r, "/config/dataset_split", "1 group (g0: 60) into 3 parts");
+    refuses(two, &r, "/config/dataset_split", "dataset_split=samples (g0: 40, g1: 20)");
+    refuses(one, &r, "/config/dataset_split", "dataset_split=samples (g0: 60)");
     named.test_group = "g7";
     refuses(two, &named, "/config/dataset_test_group", "names no group 'g7' of the data set; its 2 groups are g0, g1");
     named.test_group = "g0,g1";
