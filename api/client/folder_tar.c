@@ -31,7 +31,8 @@ static void write_head(FILE *to, const char *name, char type, int64_t bytes)
            "0000000\0"
            "0000000",
            23);
-    /* a size of 8 GiB or more has no octal digits: a binary number whose first bit is set */
+    /* The field has room for the octal digits of sizes below 8 GiB. A larger size is a binary number, and the first bit
+     * of the field is set. */
     if (bytes < (int64_t)1 << 33)
         (void)snprintf(head + 124, 12, "%011llo", (long long)bytes);
     for (int i = 0; bytes >= (int64_t)1 << 33 && i < 8; i++)

@@ -87,7 +87,11 @@ void view_division(struct buf *out, const cJSON *division, bool colour)
                 snprintf(text + used, sizeof(text) - used, ", ...");
                 break;
             }
-            snprintf(text + used, sizeof(text) - used, "%s%.20s", used > 0 ? ", " : "", json_shown(name, "name"));
+            const char *shown = json_shown(name, "name");
+            int bytes = (int)strnlen(shown, 20);
+            while (bytes > 0 && ((unsigned char)shown[bytes] & 0xC0) == 0x80) /* within a character */
+                bytes--;
+            snprintf(text + used, sizeof(text) - used, "%s%.*s", used > 0 ? ", " : "", bytes, shown);
         }
         table_add(&table, text);
     }

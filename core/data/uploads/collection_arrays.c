@@ -261,7 +261,7 @@ static enum status take_tokens(struct builder *b, const struct npy *y, int64_t s
         if (y->rank == 2 && (y->texts ? y->texts[i][0] == '\0' : y->values[i] < 0))
             continue;
         bool whole = name_at(y, i, name);
-        if (y->texts ? builder_says_missing(b, name, strlen(name)) : isnan(y->values[i]))
+        if (y->texts && builder_says_missing(b, name, strlen(name)))
             return builder_no_label(b, "sample", sample, err);
         if (!whole)
             return error_set(err, STATUS_INVALID, NULL,

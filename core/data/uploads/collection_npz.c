@@ -523,11 +523,6 @@ void npz_close(struct npz *n)
     n->sample = NULL;
 }
 
-static void npz_begin(struct npz *n)
-{
-    close_arrays(n);
-}
-
 static enum status npz_end(struct npz *n, int64_t first, struct error *err)
 {
     if (!n->arrays.there[MEMBER_X])
@@ -541,7 +536,7 @@ enum status npz_add(struct npz *n, const struct byte_source *from, struct error 
 {
     struct archive_limits bounds = {MEMBERS, n->b->limits.bytes * 8 + ((int64_t)1 << 30)};
     int64_t first = n->b->c->count;
-    npz_begin(n);
+    close_arrays(n);
     enum status status = archive_reader_each(ARCHIVE_ZIP, from, &bounds, read_member, n, err);
     return status ? status : npz_end(n, first, err);
 }
@@ -549,7 +544,7 @@ enum status npz_add(struct npz *n, const struct byte_source *from, struct error 
 enum status npz_add_npy(struct npz *n, bool ids, const struct byte_source *from, struct error *err)
 {
     struct npy_header h;
-    npz_begin(n);
+    close_arrays(n);
     enum status status = npy_header_read(from, &h, err);
     if (status)
         return status;
@@ -629,7 +624,7 @@ enum status npz_add_tensors(struct npz *n, const struct byte_source *from, struc
 {
     struct tensors t;
     int64_t first = n->b->c->count;
-    npz_begin(n);
+    close_arrays(n);
     enum status status = tensors_head_read(from, &t, err);
     int x = status ? -1 : unnamed(&t);
     for (int i = 0; !status && i < t.count; i++) {

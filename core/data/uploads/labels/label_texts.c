@@ -57,10 +57,20 @@ static bool quoted(struct plain_line *rest, char out[NAME_BYTES], size_t *bytes)
     while (at < rest->size && rest->at[at] != quote && used + 4 < NAME_BYTES) {
         bool escape = rest->at[at] == '\\' && at + 1 < rest->size;
         if (escape && rest->at[at + 1] == 'u' && at + 5 < rest->size) {
-            used += utf8_write(escaped(rest->at + at + 2), out + used);
+            uint32_t code = escaped(rest->at + at + 2), low = 0;
+            if (code >> 10 == 0xD800 >> 10 && at + 11 < rest->size && memcmp(rest->at + at + 6, "\\u", 2) == 0) {
+                low = escaped(rest->at + at + 8); /* a character beyond 16 bits is two escapes */
+                at += 6;
+            }
+            if (code >> 11 == 0xD800 >> 11 && low >> 10 != 0xDC00 >> 10)
+                return false;
+            code = low > 0 ? 0x10000 + ((code & 0x3FF) << 10 | (low & 0x3FF)) : code;
+            used += utf8_write(code, out + used);
             at += 6;
             continue;
         }
+        if (escape && !strchr("\"'\\/", rest->at[at + 1]))
+            return false;
         at += escape;
         out[used++] = rest->at[at++];
     }

@@ -150,8 +150,8 @@ static void separators_of_sets_are_recognised(void **state)
     PICTURES(TARGET_LABELS, SETS("cat dog", "bird", "dog", "cat"), PLAIN, "cat+dog/bird/dog/cat", NULL);
     PICTURES(TARGET_LABELS, SETS("red car", "bike", "red car", "bike"), PLAIN, "car+red/bike/car+red/bike",
              "words-together");
-    PICTURES(TARGET_LABELS, SETS("\"[\"\"cat\"\", \"\"dog\"\"]\"", "[]", "\"['caf\\u00e9']\"", "[7]"), PLAIN,
-             "cat+dog//caf\xC3\xA9/7", "separated-labels");
+    PICTURES(TARGET_LABELS, SETS("\"[\"\"cat\"\", \"\"dog\"\"]\"", "[]", "\"['caf\\u00e9\\ud83d\\ude00']\"", "[7]"),
+             PLAIN, "cat+dog//caf\xC3\xA9\xF0\x9F\x98\x80/7", "separated-labels");
     PICTURES(TARGET_LABELS, SETS("\"{\"\"choices\"\": [\"\"a\"\", \"\"b\"\"]}\"", "[]", "[]", "[]"), PLAIN, "a+b///",
              "separated-labels");
     PICTURES(TARGET_LABELS, SETS("\"a|b,c\"", "b", "c", ""), LABELLED(.separator = ","), "a|b+c/b/c/", NULL);
