@@ -119,7 +119,7 @@ def uploads_without_a_format_or_a_file_are_usage_errors(c):
     c.run("datasets show rows --output x").says(2, err="--output is not an option of datasets show")
     c.run("datasets preview rows --label x").says(2, err="--label is not an option of datasets preview")
     for line in ("list more", "put a", "show", "sing a", "delete a b"):
-        c.run("datasets " + line).says(2, err="datasets [list] | put NAME FILE | show NAME")
+        c.run("datasets " + line).says(2, err="datasets [list] | put NAME FILE|FOLDER | show NAME")
 
 
 def a_picture_of_a_data_set_is_saved(c):
