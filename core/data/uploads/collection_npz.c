@@ -331,16 +331,36 @@ static enum status take_stated(struct npz *n, struct error *err)
     return STATUS_OK;
 }
 
-static enum status read_array(struct npz *n, int member, const struct npy_header *h, const struct byte_source *from,
-                              struct error *err)
+/* Whether x can be read at once: the file has stated its options, and its shape allows no array `length`, or that array
+ * is there; or it cannot be read at all. NumPy writes members in the order in which the user names them. */
+static bool ready_for(const struct npz *n, const struct npy_header *x)
+{
+    const bool *there = n->arrays.there;
+    return n->complete || x->element >= NPY_BYTES || (there[MEMBER_OPTIONS] && (there[MEMBER_LENGTH] || x->rank != 2));
+}
+
+/* Keeps the bytes of x until the other members of its file were read. */
+static enum status keep_x(struct npz *n, const char *name, const struct npy_header *h, const struct byte_source *from,
+                          struct error *err)
+{
+    int64_t count = 1;
+    for (int d = 0; d < h->rank; d++)
+        count = count > 0 && h->dim[d] > n->b->limits.bytes / count ? INT64_MAX : count * h->dim[d];
+    (void)snprintf(n->late, sizeof n->late, "%s", name);
+    n->x = *h;
+    return value_store_spool(&n->b->store, from, count, h->item, err);
+}
+
+static enum status read_array(struct npz *n, int member, const char *name, const struct npy_header *h,
+                              const struct byte_source *from, struct error *err)
 {
     struct arrays *a = &n->arrays;
     if (member == MEMBER_X)
-        return read_x(n, h, from, err);
+        return ready_for(n, h) ? read_x(n, h, from, err) : keep_x(n, name, h, from, err);
     if (member == MEMBER_ID)
         return id_list_read(&n->ids, from, h, n->b->limits.samples, err);
-    if (member >= MEMBER_LENGTH && a->there[MEMBER_X])
-        return error_set(err, STATUS_INVALID, NULL, "must come before x in the file");
+    if (member == MEMBER_LENGTH && a->there[MEMBER_X] && n->late[0] == '\0')
+        return error_set(err, STATUS_INVALID, NULL, "needs x in two dimensions, [sum of lengths][channels]");
     enum status status = npy_body_read(from, h, NPZ_OTHER_NUMBERS, &a->member[member], err);
     return status || member != MEMBER_OPTIONS ? status : take_stated(n, err);
 }
@@ -357,7 +377,7 @@ static enum status npz_array(struct npz *n, int member, const char *name, const 
                          name);
     if (a->there[member])
         return array_fault(name, "repeats an array that another member already contains; keep one of them", err);
-    enum status status = read_array(n, member, h, from, &cause);
+    enum status status = read_array(n, member, name, h, from, &cause);
     a->there[member] = !status;
     return status ? error_set(err, status, NULL, "member '%.80s': %s", name, cause.message) : STATUS_OK;
 }
@@ -513,6 +533,8 @@ static void close_arrays(struct npz *n)
         npy_close(&n->arrays.member[i]);
         n->arrays.there[i] = false;
     }
+    n->late[0] = '\0';
+    n->complete = false;
 }
 
 void npz_close(struct npz *n)
@@ -523,11 +545,22 @@ void npz_close(struct npz *n)
     n->sample = NULL;
 }
 
+/* Reads x after all other members of its file. */
+static enum status read_late(struct npz *n, struct error *err)
+{
+    const struct byte_source kept = value_store_spooled(&n->b->store);
+    struct error cause = {0};
+    enum status status = read_x(n, &n->x, &kept, &cause);
+    return status ? error_set(err, status, NULL, "member '%s': %s", n->late, cause.message) : STATUS_OK;
+}
+
 static enum status npz_end(struct npz *n, int64_t first, struct error *err)
 {
     if (!n->arrays.there[MEMBER_X])
         return error_set(err, STATUS_INVALID, NULL, "there is no array 'x', which holds the samples");
-    enum status status = take_labels(n, first, err);
+    enum status status = n->late[0] ? read_late(n, err) : STATUS_OK;
+    if (!status)
+        status = take_labels(n, first, err);
     n->files++;
     return status ? status : id_list_check(&n->ids, n->b->c->count, err);
 }
@@ -620,6 +653,15 @@ static int unnamed(const struct tensors *t)
     return unknown == 1 ? found : -1;
 }
 
+/* Whether the length of the samples may follow x. A safetensors file has no text, and therefore no `options`. */
+static bool has_length(const struct tensors *t)
+{
+    for (int i = 0; i < t->count; i++)
+        if (npz_member(t->entry[i].name, strlen(t->entry[i].name)) == MEMBER_LENGTH)
+            return true;
+    return false;
+}
+
 enum status npz_add_tensors(struct npz *n, const struct byte_source *from, struct error *err)
 {
     struct tensors t;
@@ -627,6 +669,7 @@ enum status npz_add_tensors(struct npz *n, const struct byte_source *from, struc
     close_arrays(n);
     enum status status = tensors_head_read(from, &t, err);
     int x = status ? -1 : unnamed(&t);
+    n->complete = !status && !has_length(&t);
     for (int i = 0; !status && i < t.count; i++) {
         const struct tensors_entry *e = &t.entry[i];
         struct tensors_piece piece = {from, e->end - e->begin};

@@ -14,6 +14,9 @@ struct npz {
     const struct collection_options *options; /* of the request */
     enum collection_layout layout; /* the layout that the request names, or else the one that the file states */
     struct arrays arrays;          /* the arrays of the current file, except x and id */
+    bool complete;                 /* no array follows that says how x is read */
+    char late[81];                 /* name of the member x that waits in the store for all others; "": none */
+    struct npy_header x;           /* its header */
     struct id_list ids;            /* the ids of the samples of all files */
     enum array_use use;            /* how y is read; the same in all files */
     int files;                     /* files that were added */

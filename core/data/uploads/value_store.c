@@ -4,6 +4,7 @@
  * value moves towards the end. It happens at most twice. */
 #include "core/data/uploads/value_store.h"
 
+#include <fcntl.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -31,6 +32,7 @@ void value_store_close(struct value_store *s)
         (void)close(s->file);
     free(s->block);
     free(s->sample);
+    free(s->spool);
     *s = (struct value_store){0};
 }
 
@@ -72,15 +74,22 @@ static enum status flush_block(struct value_store *s, struct error *err)
     return status;
 }
 
+static enum status open_file(struct value_store *s, struct error *err)
+{
+    if (s->opened)
+        return STATUS_OK;
+    s->file = memfd_create("values", MFD_CLOEXEC);
+    if (s->file < 0)
+        return error_memory(err, "a data set");
+    s->opened = true;
+    return STATUS_OK;
+}
+
 static enum status value_store_append(struct value_store *s, const void *bytes, size_t count, struct error *err)
 {
-    enum status status = STATUS_OK;
-    if (!s->opened) {
-        s->file = memfd_create("values", MFD_CLOEXEC);
-        if (s->file < 0)
-            return error_memory(err, "a data set");
-        s->opened = true;
-    }
+    enum status status = open_file(s, err);
+    if (status)
+        return status;
     if (!s->block && !(s->block = malloc(BLOCK)))
         return error_memory(err, "a data set");
     while (!status && count > 0) {
@@ -93,6 +102,61 @@ static enum status value_store_append(struct value_store *s, const void *bytes, 
             status = flush_block(s, err);
     }
     return status;
+}
+
+enum status value_store_spool(struct value_store *s, const struct byte_source *from, int64_t count, size_t item,
+                              struct error *err)
+{
+    int64_t values = s->count + s->pending;
+    if (count > s->limit - values) /* a value takes one byte at least */
+        return too_large(s, err);
+    enum status status = open_file(s, err);
+    if (!status && !s->spool && !(s->spool = malloc(BLOCK)))
+        status = error_memory(err, "a data set");
+    s->spool_at = ((values + count) * (int64_t)sizeof(float) / BLOCK + 1) * BLOCK;
+    s->spool_bytes = count * (int64_t)item;
+    s->spool_read = 0;
+    s->spool_used = s->spool_left = 0;
+    for (int64_t done = 0; !status && done < s->spool_bytes;) {
+        int64_t now = s->spool_bytes - done < BLOCK ? s->spool_bytes - done : BLOCK;
+        status = byte_source_exactly(from, s->spool, (size_t)now, "the data of the .npy array", err);
+        if (!status)
+            status = write_at(s, s->spool, (size_t)now, s->spool_at + done, err);
+        done += now;
+    }
+    return status ? status : byte_source_end(from, "the .npy array", err);
+}
+
+/* Reads the next block of the kept bytes, and gives its room in the file back. */
+static enum status read_block(struct value_store *s, struct error *err)
+{
+    int64_t left = s->spool_bytes - s->spool_read, now = left < BLOCK ? left : BLOCK;
+    enum status status = read_at(s, s->spool, (size_t)now, s->spool_at + s->spool_read, err);
+    if (status)
+        return status;
+    (void)fallocate(s->file, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, s->spool_at + s->spool_read, now);
+    s->spool_read += now;
+    s->spool_used = 0;
+    s->spool_left = (size_t)now;
+    return STATUS_OK;
+}
+
+static enum status read_spooled(void *context, void *to, size_t most, size_t *got, struct error *err)
+{
+    struct value_store *s = context;
+    enum status status = s->spool_left == 0 ? read_block(s, err) : STATUS_OK;
+    if (status)
+        return status;
+    *got = most < s->spool_left ? most : s->spool_left;
+    memcpy(to, s->spool + s->spool_used, *got);
+    s->spool_used += *got;
+    s->spool_left -= *got;
+    return STATUS_OK;
+}
+
+struct byte_source value_store_spooled(struct value_store *s)
+{
+    return (struct byte_source){s, read_spooled};
 }
 
 /* ---- forms ------------------------------------------------------------------------------------------------- */
@@ -349,6 +413,8 @@ enum status value_store_finish(struct value_store *s, void **at, size_t *size, s
     if (status)
         return status;
     *size = (size_t)s->written;
+    if (s->spool && ftruncate(s->file, s->written)) /* behind the values is the room of bytes that were kept */
+        return error_set(err, STATUS_IO, NULL, "a data set cannot be written");
     *at = mmap(NULL, *size, PROT_READ, MAP_SHARED, s->file, 0);
     if (*at == MAP_FAILED) {
         *at = NULL;

@@ -9,6 +9,7 @@
 #include <stdint.h>
 
 #include "core/base/error.h"
+#include "core/formats/byte_source.h"
 
 enum value_form {
     VALUE_BYTES,      /* the value of byte b is b */
@@ -31,6 +32,12 @@ struct value_store {
     int64_t written;      /* bytes in the file */
     char *block;          /* bytes that follow those in the file */
     size_t block_used;
+    /* of value_store_spool(). spool: the block of kept bytes that is read now; spool_at: where they begin in the file;
+     * spool_bytes, spool_read: how many there are, and how many of them were read from the file; spool_used,
+     * spool_left: bytes of the block that were taken, and the others */
+    char *spool;
+    int64_t spool_at, spool_bytes, spool_read;
+    size_t spool_used, spool_left;
     float *sample; /* [pending] the sample that the reader fills now; it is not in the block yet */
     size_t sample_room;
     int64_t pending;
@@ -68,6 +75,13 @@ enum status value_store_again(struct value_store *s, int64_t first, int64_t coun
 /* Writes everything to the file and maps the file: *at is the mapped memory of *size bytes, which the caller unmaps.
  * The store must contain a value. */
 enum status value_store_finish(struct value_store *s, void **at, size_t *size, struct error *err);
+/* Keeps the remaining bytes of `from`, which are `count` values of `item` bytes, in the same file behind the room that
+ * they and all earlier values can take, and forgets those of an earlier call. value_store_spooled() reads them again,
+ * once, while values are added; the store must outlive it. STATUS_CORRUPT: there are fewer or more bytes. STATUS_LIMIT:
+ * so many values do not fit. */
+enum status value_store_spool(struct value_store *s, const struct byte_source *from, int64_t count, size_t item,
+                              struct error *err);
+struct byte_source value_store_spooled(struct value_store *s);
 /* Returns the number of bytes that are left for further values. */
 int64_t value_store_left(const struct value_store *s);
 
