@@ -33,9 +33,7 @@ struct interval interval_correlation(double r, double count, double z)
     return (struct interval){tanh(at - half), tanh(at + half)};
 }
 
-/* The 97.5 % quantile of Student's distribution: exact for one and two degrees of freedom, else Fisher's expansion,
- * whose error is below 0.004. */
-static double student_quantile(double freedom)
+double interval_student(double freedom)
 {
     const double z = 1.959963985, z3 = z * z * z, z5 = z3 * z * z, z7 = z5 * z * z;
     if (freedom < 3)
@@ -54,7 +52,7 @@ struct interval interval_mean(const double *values, int count, double *mean)
         squares += (values[i] - *mean) * (values[i] - *mean);
     if (count < 2)
         return (struct interval){NAN, NAN};
-    double half = student_quantile(count - 1) * sqrt(squares / (count - 1) / count);
+    double half = interval_student(count - 1) * sqrt(squares / (count - 1) / count);
     return (struct interval){*mean - half, *mean + half};
 }
 

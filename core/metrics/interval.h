@@ -23,6 +23,9 @@ struct interval interval_difference(double first, double first_count, double sec
  * With count <= 3, or r NaN, the interval is [-1, 1]. */
 struct interval interval_correlation(double r, double count, double z);
 
+/* The 97.5 % quantile of Student's distribution: exact for one and two degrees of freedom, else Fisher's expansion,
+ * whose error is below 0.004. */
+double interval_student(double freedom);
 /* Student's 95 % interval of a mean: values: [count], independent. *mean: their mean. With fewer than two values the
  * ends are NaN. */
 struct interval interval_mean(const double *values, int count, double *mean);

@@ -5,6 +5,8 @@
 #include <stddef.h>
 #include <string.h>
 
+#include "core/metrics/clusters.h"
+
 static void add_squares(struct regression *s, double ee, double yy)
 {
     s->n++;
@@ -40,15 +42,19 @@ double regression_r2(const struct regression *s)
     return all > 0 ? 1 - s->ee / all : (double)NAN;
 }
 
-struct interval regression_r2_interval(const struct regression *s, double z)
+struct interval regression_r2_interval(const struct regression *s, const struct regression *cluster, double z)
 {
-    double r2 = regression_r2(s);
+    double r2 = regression_r2(s), n = (double)s->n, a = s->ee / n, b = s->yy / n, sum[CLUSTERS];
+    int64_t samples[CLUSTERS];
     if (s->n < 3 || isnan(r2) || !(s->yy > 0))
         return (struct interval){-(double)INFINITY, 1};
-    double n = (double)s->n, a = s->ee / n, b = s->yy / n;
     double errors = s->eeee / n - a * a, both = s->eeyy / n - a * b, squares = s->yyyy / n - b * b;
-    double variance = (errors - 2 * a / b * both + a * a / (b * b) * squares) / (b * b) / n;
-    double half = z * sqrt(fmax(0, variance));
+    double variance = fmax(0, (errors - 2 * a / b * both + a * a / (b * b) * squares) / (b * b));
+    for (int g = 0; cluster && g < CLUSTERS; g++) {
+        samples[g] = cluster[g].n;
+        sum[g] = (a / b * (cluster[g].yy - b * (double)samples[g]) - (cluster[g].ee - a * (double)samples[g])) / b;
+    }
+    double half = z * sqrt(variance / (cluster ? clusters_effective(sum, samples, variance) : n));
     return (struct interval){r2 - half, fmin(1, r2 + half)};
 }
 
@@ -56,6 +62,23 @@ double regression_pearson(const struct regression *s)
 {
     double n = (double)s->n, own = s->yy * n - s->y * s->y, other = s->pp * n - s->p * s->p;
     return own > 0 && other > 0 ? (s->yp * n - s->y * s->p) / sqrt(own * other) : (double)NAN;
+}
+
+double regression_pearson_samples(const struct regression *s, const struct regression *cluster)
+{
+    double n = (double)s->n, y = s->y / n, p = s->p / n, yy = s->yy / n - y * y, pp = s->pp / n - p * p;
+    double r = regression_pearson(s), sum[CLUSTERS];
+    int64_t samples[CLUSTERS];
+    if (!cluster || isnan(r))
+        return n;
+    for (int g = 0; g < CLUSTERS; g++) {
+        const struct regression *c = &cluster[g];
+        double of = (double)c->n;
+        samples[g] = c->n;
+        sum[g] = (c->yp - y * c->p - p * c->y + of * y * p) / sqrt(yy * pp) -
+                 r / 2 * ((c->yy - 2 * y * c->y + of * y * y) / yy + (c->pp - 2 * p * c->p + of * p * p) / pp);
+    }
+    return clusters_effective(sum, samples, (1 - r * r) * (1 - r * r));
 }
 
 /* RIDGE times the number of samples is added to each diagonal entry. */

@@ -27,10 +27,13 @@ void regression_add_all(struct regression *sums, const double *y, const double *
 double regression_r2(const struct regression *sums);
 /* Confidence interval of R squared by the delta method: R2 -+ z sqrt(V / n). With A the mean of e^2 and B the mean of
  * y^2, R2 is 1 - A / B. V is the mean over samples of (-(e^2 - A) / B + A (y^2 - B) / B^2)^2. The mean of y is taken as
- * 0. With fewer than 3 samples the interval is [-infinity, 1]. */
-struct interval regression_r2_interval(const struct regression *sums, double z);
+ * 0. With fewer than 3 samples the interval is [-infinity, 1]. cluster: for samples in groups (clusters.h), the sums of
+ * each cluster, [CLUSTERS], of which `sums` is the sum; NULL: samples are independent. */
+struct interval regression_r2_interval(const struct regression *sums, const struct regression *cluster, double z);
 /* Pearson's correlation of y and p; NaN if one of them does not vary. */
 double regression_pearson(const struct regression *sums);
+/* Effective number of samples of this correlation; cluster: as above. */
+double regression_pearson_samples(const struct regression *sums, const struct regression *cluster);
 
 /* Ordinary least squares from sums of products, with the t-values of the coefficients. Pure function; any thread. */
 

@@ -84,6 +84,34 @@ def groups_are_divided_by_default(daemon, motifctl):
     assert result["division"] == answer, result
 
 
+def finish(daemon, job):
+    while daemon.ask("GET", f"/v1/jobs/{job['id']}")[2]["state"] in ("queued", "running"):
+        time.sleep(0.1)
+    return daemon.ask("GET", f"/v1/jobs/{job['id']}")[2]["result"]
+
+
+def intervals_are_those_of_groups(daemon, motifctl):
+    rng = np.random.default_rng(1)
+    group = {"group": np.repeat([f"p{i}" for i in range(80)], 5)}
+    for name, more in (("by-group", group), ("by-sample", {}), ("numbers", group | {"y": rng.normal(size=400).astype(np.float32)})):
+        put(daemon, f"intervals-{name}", samples(400) | more, query="?target=number" * (name == "numbers"))
+        config = {"dataset_name": f"intervals-{name}", "test_samples": 60, "reference": True}
+        result = finish(daemon, submit(daemon, 201, False, **config))
+        evidence, by = result["evidence"], "samples" if name == "by-sample" else "groups"
+        assert evidence["by"] == by and evidence.get("groups") == (None if by == "samples" else 12), evidence
+        again = submit(daemon, 201, False, **config)  # a run that continues from a checkpoint counts the same
+        daemon.ask("POST", f"/v1/jobs/{again['id']}/pause")
+        daemon.ask("POST", f"/v1/jobs/{again['id']}/resume")
+        again = finish(daemon, again)
+        assert {**again["evidence"]} == evidence and again["reference"]["kind"] == result["reference"]["kind"], (again, result)
+        if name == "numbers":
+            assert again["r2_low"] == result["r2_low"] < result["r2"] < result["r2_high"], result
+            continue
+        assert evidence["exact_low"] <= evidence["exact"] <= evidence["exact_high"] and again["reference"]["p"] == result["reference"]["p"], result
+    single = finish(daemon, submit(daemon, 201, False, dataset_name="intervals-by-group", dataset_test_group="p3"))["evidence"]
+    assert single["by"] == "samples" and single["groups"] == 1, single
+
+
 def stated_parts_are_taken(daemon, motifctl):
     part = np.array(["Train"] * 50 + ["val"] * 20 + ["TEST"] * 30)
     for name, more in (("stated", {"part": part}), ("official", {"group": part}),
@@ -168,8 +196,8 @@ def folds_are_a_study(daemon, motifctl):
 def main():
     with tempfile.TemporaryDirectory() as folder:
         with Daemon(sys.argv[1], os.path.join(folder, "d.db"), "--data", os.path.join(folder, "data")) as daemon:
-            run_each((daemon, sys.argv[2]), groups_are_divided_by_default, stated_parts_are_taken, named_groups_test, few_samples_are_refused,
-                     folds_are_a_study)
+            run_each((daemon, sys.argv[2]), groups_are_divided_by_default, intervals_are_those_of_groups, stated_parts_are_taken, named_groups_test,
+                     few_samples_are_refused, folds_are_a_study)
 
 
 if __name__ == "__main__":

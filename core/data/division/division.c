@@ -7,12 +7,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/base/random/philox.h"
 #include "core/data/division/units.h"
 
 const char *const division_splits[] = {"samples", "groups", "auto", "part", NULL};
 static const char *const SPLIT = "/config/dataset_split", *const TEST_GROUP = "/config/dataset_test_group";
-enum { LISTED = 12 /* names in a message */, STREAM_SPLIT = 0x73706C74 };
+enum { LISTED = 12 /* names in a message */ };
 
 /* ---- planning ------------------------------------------------------------------------------------------------- */
 
@@ -202,42 +201,6 @@ static enum status take_parts(const struct collection *c, const struct division_
     return STATUS_OK;
 }
 
-/* ---- jobs from before divisions were planned -------------------------------------------------------------------- */
-
-static double uniform(int64_t seed, uint64_t of)
-{
-    struct philox from = philox_stream((uint64_t)seed, STREAM_SPLIT, of);
-    return (double)philox_u32(&from, 0) / 4294967296.0;
-}
-
-/* Divides as former versions did, with the same result for each sample. */
-static enum status take_hashes(const struct collection *c, const struct division_request *r, struct division *d,
-                               struct error *err)
-{
-    bool named = r->test_group[0] != '\0', groups = r->split == DIVIDE_GROUPS;
-    d->hashed = true;
-    d->named = named;
-    d->by = groups ? DIVIDE_GROUPS : DIVIDE_SAMPLES;
-    if ((groups || named) && !c->group)
-        return error_set(err, STATUS_INVALID, SPLIT, "needs groups, which this data set does not have");
-    double test = named ? 0 : r->test;
-    for (int64_t i = 0; i < c->count; i++) {
-        const char *group = c->group ? c->groups.name[c->group[i]] : "";
-        double u = uniform(r->seed, groups ? division_name_key(group) : (uint64_t)i);
-        enum collection_part part = named && strcmp(group, r->test_group) == 0 ? PART_OF_TEST
-                                    : u < test                                 ? PART_OF_TEST
-                                    : u < test + r->validation                 ? PART_OF_VALIDATION
-                                                                               : PART_OF_TRAINING;
-        d->part[i] = (unsigned char)part;
-        d->count[part]++;
-    }
-    for (int p = 0; p < COLLECTION_PARTS; p++)
-        if (d->count[p] == 0)
-            return error_set(err, STATUS_INVALID, "/config/dataset_test", "leaves no samples for %s",
-                             collection_parts[p]);
-    return STATUS_OK;
-}
-
 /* ---- the division ----------------------------------------------------------------------------------------------- */
 
 /* Returns whether dataset_test_group calls the file's own test part by its name ("test"), in data without groups. */
@@ -322,14 +285,12 @@ enum status division_make(const struct collection *c, const struct division_requ
                           struct error *err)
 {
     *out = (struct division){.asked = {NAN, NAN, NAN}};
-    enum status status = request->hashed ? STATUS_OK : choose_split(c, request, out, err);
+    enum status status = choose_split(c, request, out, err);
     out->part = status ? NULL : malloc((size_t)c->count);
     if (!status && out->part == NULL)
         status = error_memory(err, "a division");
     if (status)
         return status;
-    if (request->hashed)
-        return take_hashes(c, request, out, err);
     memset(out->part, DIVISION_OPEN, (size_t)c->count);
     if (request->test_group[0] != '\0' && !names_part(c, request))
         status = state_groups(c, request->test_group, out, err);
@@ -489,8 +450,7 @@ static void write_text(const struct collection *c, const struct division *d, con
                      ? ""
                      : "; the parts that it does not state are planned");
     else
-        snprintf(text, sizeof text, "by %s%s%s%s", d->hashed ? "the hash of each " : "",
-                 d->by == DIVIDE_GROUPS ? "group" : "sample",
+        snprintf(text, sizeof text, "by %s%s%s", d->by == DIVIDE_GROUPS ? "group" : "sample",
                  d->named ? "; the request names the groups of the test part" : "",
                  d->drawn ? "; validation by sample, because one group is left for it and training"
                  : d->by == DIVIDE_GROUPS || !c->group ? ""

@@ -27,16 +27,12 @@ struct division_request {
     /* folds > 1: the samples are divided into `folds` equal parts, and number `fold` is the test part; `test` has no
      * effect */
     int64_t folds, fold;
-    /* true: as in jobs from before divisions were planned, a hash of the sample's index or group chooses its part.
-     * DIVIDE_AUTO then means DIVIDE_SAMPLES, and DIVIDE_PARTS is not allowed. */
-    bool hashed;
 };
-#define DIVISION_USUAL ((struct division_request){DIVIDE_AUTO, 0.15, 0.1, "", 0, 0, 0, false})
+#define DIVISION_USUAL ((struct division_request){DIVIDE_AUTO, 0.15, 0.1, "", 0, 0, 0})
 
 struct division {
     enum division_split by; /* DIVIDE_SAMPLES, DIVIDE_GROUPS or DIVIDE_PARTS */
     bool named;             /* the request names the groups of the test part */
-    bool hashed;            /* as in the request */
     bool drawn; /* only one group was left for training and validation, so the samples of this group were divided */
     double asked[COLLECTION_PARTS]; /* requested shares; NaN: the file or test_group states the part */
     int64_t count[COLLECTION_PARTS];

@@ -74,6 +74,9 @@ static enum status declare_evaluation(struct method_run *run, struct snapshot *s
         SNAPSHOT_COLUMN("evaluation.row.checkpoint", e->row, EVALUATION_MAX, checkpoint),
         SNAPSHOT_COLUMN("evaluation.row.motif_samples", e->row, EVALUATION_MAX, motif_samples),
         SNAPSHOT_COLUMN("evaluation.row.test_samples", e->row, EVALUATION_MAX, test_samples),
+        SNAPSHOT_COLUMN("evaluation.row.effective", e->row, EVALUATION_MAX, effective),
+        SNAPSHOT_ARRAY("evaluation.tested", e->tested, CLUSTERS),
+        SNAPSHOT_ARRAY("evaluation.tested_exact", e->tested_exact, CLUSTERS),
         SNAPSHOT_COLUMNS("evaluation.motif_counts", c, 1, samples, overlap),
         SNAPSHOT_NUMBER("evaluation.overlap", &c->overlap),
         SNAPSHOT_COLUMN("evaluation.channel.motifs", e->channels, run->config.channels_motif, motifs),
@@ -154,7 +157,9 @@ static bool sound_motif_counts(const struct method_run *run)
     const struct motif_counts *c = &run->evaluation.motif_counts;
     const int64_t counts[] = {c->samples, c->dense, c->motifs,  c->tokens,
                               c->as_many, c->met,   c->meeting, run->reinitialisation.count};
-    bool sound = snapshot_counts_sound(counts, sizeof counts / sizeof counts[0]) && c->overlap >= 0;
+    bool sound = snapshot_counts_sound(counts, sizeof counts / sizeof counts[0]) && c->overlap >= 0 &&
+                 snapshot_counts_sound(run->evaluation.tested, CLUSTERS) &&
+                 snapshot_counts_sound(run->evaluation.tested_exact, CLUSTERS);
     for (int64_t i = 0; sound && i < run->config.channels_motif; i++)
         sound = snapshot_counts_sound(&run->evaluation.channels[i].motifs, 1) &&
                 snapshot_counts_sound(&run->evaluation.channels[i].inputs, 1);

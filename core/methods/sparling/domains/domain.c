@@ -72,6 +72,16 @@ enum status domain_sample(const struct open_domain *domain, const struct domain_
     return (domain->single ? table->single : table->sample)(domain->state, request, planes, truth, err);
 }
 
+int domain_cluster(const struct open_domain *domain, const struct domain_request *request)
+{
+    return domain->domain->cluster ? domain->domain->cluster(domain->state, request) : 0;
+}
+
+int64_t domain_groups(const struct open_domain *domain)
+{
+    return domain->domain->test_groups ? domain->domain->test_groups(domain->state) : 0;
+}
+
 enum status domain_truths_create(const struct domain_shape *shape, int count, struct domain_truth **truths,
                                  struct error *err)
 {

@@ -183,6 +183,11 @@ struct domain {
     /* Writes from which record of the data set a sample of a sequence comes. Returns false if the set has fewer
      * samples; sample() then repeats the set. NULL: samples have no records. */
     bool (*record)(const struct domain_state *state, const struct domain_request *request, struct domain_record *out);
+    /* cluster() returns the cluster, below CLUSTERS (core/metrics/clusters.h), of the group of a sample within its
+     * part; 0 without groups. test_groups() returns the number of groups in the test part; 0: samples have no groups.
+     * Both NULL: as without groups. */
+    int (*cluster)(const struct domain_state *state, const struct domain_request *request);
+    int64_t (*test_groups)(const struct domain_state *state);
     /* The number that a token stands for if labels are counts of motifs, else -1. NULL: labels are not counts. */
     int64_t (*counts)(const struct domain_state *state, int token);
 
@@ -229,6 +234,10 @@ struct open_domain domain_single(const struct sparling_config *config, const str
 /* Draws a sample with the domain's sample(), or with its single() if `domain` comes from domain_single(). */
 enum status domain_sample(const struct open_domain *domain, const struct domain_request *request, float *planes,
                           struct domain_truth *truth, struct error *err);
+
+/* domain_cluster() and domain_groups() call cluster() and test_groups(), and return 0 without them. */
+int domain_cluster(const struct open_domain *domain, const struct domain_request *request);
+int64_t domain_groups(const struct open_domain *domain);
 
 /* Allocates the truths of `count` samples in one block. Error: STATUS_NO_MEMORY. */
 enum status domain_truths_create(const struct domain_shape *shape, int count, struct domain_truth **truths,

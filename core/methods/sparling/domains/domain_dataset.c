@@ -10,15 +10,15 @@
 #include "core/formats/audio_wave.h"
 #include "core/data/uploads/collection.h"
 #include "core/data/dataset.h"
-#include "core/data/division/division.h"
 #include "core/methods/sparling/config.h"
 #include "core/methods/sparling/domains/dataset_fit.h"
 #include "core/methods/sparling/domains/dataset_labels.h"
 #include "core/methods/sparling/domains/dataset_letters.h"
+#include "core/methods/sparling/domains/dataset_parts.h"
 #include "core/methods/sparling/domains/dataset_spread.h"
 #include "core/methods/sparling/genomics/hooks.h"
 
-enum { STREAM_DRAW = 0x64726177, STREAM_SHUFFLE = 0x73687566 };
+enum { STREAM_DRAW = 0x64726177 };
 static const double CHUNK = 1.5; /* argument `chunk` of audio_spectrum_create(); the same as in domain_audio.c */
 static const float UNIT_DB = 20, UNIT_ZERO_DB = -40, SHOWN_FROM = -0.5F,
                    SHOWN_TO = 3.5F; /* pictures of recordings show this range: from noise to loud speech */
@@ -35,11 +35,7 @@ struct domain_state {
     double replaced;                 /* share of the letters of training samples that are replaced; 0 without letters */
     bool letters;                    /* samples are sequences of the four bases, one-hot */
     bool ordered;                    /* labels list names in the order of positions, so turn() reverses them */
-    /* part: indices of the samples of each part; those of training are sorted by the length of the labels; count:
-     * number of samples of each part */
-    int64_t *part[COLLECTION_PARTS], count[COLLECTION_PARTS];
-    struct division division; /* how the samples are divided; without `part` for a job that was not planned */
-    int64_t *up_to;           /* [longest + 1] number of training samples with labels up to each length */
+    struct dataset_parts parts;
     int64_t curriculum;
     double mean;
 };
@@ -135,19 +131,6 @@ static void read_facts(struct dataset_config *d, const struct collection *c)
 
 /* ---- split ------------------------------------------------------------------------------------------------- */
 
-static struct division_request requested(const struct sparling_config *config)
-{
-    const struct dataset_config *d = &config->dataset;
-    return (struct division_request){.split = (enum division_split)d->split,
-                                     .test = d->test,
-                                     .validation = d->validation,
-                                     .test_group = d->test_group,
-                                     .seed = d->split_seed,
-                                     .folds = d->folds,
-                                     .fold = d->fold,
-                                     .hashed = !d->planned};
-}
-
 static int64_t least(int64_t a, int64_t b)
 {
     return a < b ? a : b;
@@ -211,8 +194,7 @@ static enum status domain_dataset_resolve(struct sparling_config *config, const 
     dataset_fit_mels(config, repeated ? NULL : given, sound ? c.rate : 0);
     read_facts(d, &c);
     struct division division = {.part = NULL};
-    d->planned = true;
-    const struct division_request request = requested(config);
+    const struct division_request request = dataset_parts_request(config);
     if (!status)
         status = division_make(&c, &request, &division, err);
     if (!status && d->fit) {
@@ -236,62 +218,6 @@ static enum status domain_dataset_resolve(struct sparling_config *config, const 
     }
     collection_close(&c);
     return status;
-}
-
-/* ---- parts ------------------------------------------------------------------------------------------- */
-
-/* Files are often sorted by label, so each part is shuffled: its first samples must resemble the rest. */
-static void shuffle(int64_t *part, int64_t count, int64_t seed)
-{
-    struct philox from = philox_stream((uint64_t)seed, STREAM_SHUFFLE, 0);
-    for (int64_t i = count - 1; i > 0; i--) {
-        int64_t j = (int64_t)(philox_u32(&from, (uint64_t)i) % (uint64_t)(i + 1)), kept = part[i];
-        part[i] = part[j];
-        part[j] = kept;
-    }
-}
-
-/* Sorts training samples by the length of their labels, for the curriculum. */
-static enum status sort_by_length(struct domain_state *s, struct error *err)
-{
-    const struct collection *c = &s->c;
-    int64_t *sorted = malloc((size_t)s->count[PART_OF_TRAINING] * sizeof *sorted), count = 0;
-    if (!sorted && s->count[PART_OF_TRAINING] > 0)
-        return error_memory(err, "a split");
-    for (int length = 0; length <= c->longest && !s->shape.positions; length++) {
-        for (int64_t i = 0; i < s->count[PART_OF_TRAINING]; i++) {
-            int64_t sample = s->part[PART_OF_TRAINING][i];
-            if (c->label_start[sample + 1] - c->label_start[sample] == length)
-                sorted[count++] = sample;
-        }
-        s->up_to[length] = count;
-    }
-    if (count == s->count[PART_OF_TRAINING] && count > 0)
-        memcpy(s->part[PART_OF_TRAINING], sorted, (size_t)count * sizeof *sorted);
-    free(sorted);
-    return STATUS_OK;
-}
-
-static enum status domain_dataset_split(struct domain_state *s, const struct sparling_config *config, struct error *err)
-{
-    const struct dataset_config *d = &config->dataset;
-    const struct collection *c = &s->c;
-    const struct division_request request = requested(config);
-    enum status status = division_make(c, &request, &s->division, err);
-    if (status)
-        return status;
-    s->up_to = calloc((size_t)c->longest + 2, sizeof *s->up_to);
-    for (int p = 0; p < COLLECTION_PARTS; p++)
-        s->part[p] = malloc((size_t)c->count * sizeof *s->part[p]);
-    if (!s->up_to || !s->part[0] || !s->part[1] || !s->part[2])
-        return error_memory(err, "a split");
-    for (int64_t i = 0; i < c->count; i++) {
-        enum collection_part p = s->division.part[i];
-        s->part[p][s->count[p]++] = i;
-    }
-    for (int p = 0; p < COLLECTION_PARTS; p++)
-        shuffle(s->part[p], s->count[p], d->split_seed);
-    return sort_by_length(s, err);
 }
 
 /* ---- values ------------------------------------------------------------------------------------------------ */
@@ -388,10 +314,7 @@ static void close_dataset(struct domain_state *s)
         return;
     collection_close(&s->c);
     audio_spectrum_destroy(s->spectrum);
-    for (int p = 0; p < COLLECTION_PARTS; p++)
-        free(s->part[p]);
-    division_close(&s->division);
-    free(s->up_to);
+    dataset_parts_close(&s->parts);
     free(s);
 }
 
@@ -449,7 +372,7 @@ static enum status open_dataset(const struct sparling_config *config, const char
         status = error_set(err, STATUS_INVALID, "/config/dataset_name",
                            "has recordings that are too short for a spectrogram");
     if (!status)
-        status = domain_dataset_split(s, config, err);
+        status = dataset_parts_open(&s->c, config, s->shape.positions, &s->parts, err);
     if (status) {
         close_dataset(s);
         return status;
@@ -469,22 +392,22 @@ static int64_t domain_dataset_choose(const struct domain_state *s, const struct 
     if (!training) {
         enum collection_part part =
             request->set != DOMAIN_EXAMPLE && request->seed == -1 ? PART_OF_VALIDATION : PART_OF_TEST;
-        return s->part[part][request->index % s->count[part]];
+        return s->parts.sample[part][request->index % s->parts.count[part]];
     }
-    int64_t among = s->count[PART_OF_TRAINING];
+    int64_t among = s->parts.count[PART_OF_TRAINING];
     if (request->set == DOMAIN_TRAINING) {
         const struct permutation order = permutation_make(among, (uint64_t)request->seed, STREAM_DRAW, 0);
-        return s->part[PART_OF_TRAINING][permutation_at(&order, request->index % among)];
+        return s->parts.sample[PART_OF_TRAINING][permutation_at(&order, request->index % among)];
     }
     if (request->set == DOMAIN_LESSON && request->seen < s->curriculum && !s->shape.positions) {
-        int64_t shorter = s->up_to[1 + request->seen * s->c.longest / s->curriculum > s->c.longest
-                                       ? s->c.longest
-                                       : 1 + request->seen * s->c.longest / s->curriculum];
+        int64_t shorter = s->parts.up_to[1 + request->seen * s->c.longest / s->curriculum > s->c.longest
+                                             ? s->c.longest
+                                             : 1 + request->seen * s->c.longest / s->curriculum];
         among = shorter > 0 ? shorter : among;
     }
     struct philox from = philox_stream((uint64_t)request->seed, STREAM_DRAW, (uint64_t)request->index);
     uint64_t bits = (uint64_t)philox_u32(&from, 0) << 32 | philox_u32(&from, 1);
-    return s->part[PART_OF_TRAINING][bits % (uint64_t)among];
+    return s->parts.sample[PART_OF_TRAINING][bits % (uint64_t)among];
 }
 
 /* If `letters` is true, the four channels are the bases A, C, G and T (or U). */
@@ -544,7 +467,7 @@ static bool record(const struct domain_state *s, const struct domain_request *re
     bool whole = request->set == DOMAIN_RECORD,
          drawn = request->set == DOMAIN_EXAMPLE || (request->seed != -1 && request->seed != -2);
     enum collection_part part = request->seed == -1 ? PART_OF_VALIDATION : PART_OF_TEST;
-    if (request->index >= (whole ? s->c.count : drawn ? INT64_MAX : s->count[part]))
+    if (request->index >= (whole ? s->c.count : drawn ? INT64_MAX : s->parts.count[part]))
         return false;
     int64_t chosen = domain_dataset_choose(s, request), length = collection_length(&s->c, chosen);
     if (s->spectrum) /* positions are frames */
@@ -553,6 +476,16 @@ static bool record(const struct domain_state *s, const struct domain_request *re
                                   .number = chosen,
                                   .length = (int)(length < s->shape.cols ? length : s->shape.cols)};
     return true;
+}
+
+static int domain_dataset_cluster(const struct domain_state *s, const struct domain_request *request)
+{
+    return s->parts.cluster ? s->parts.cluster[domain_dataset_choose(s, request)] : 0;
+}
+
+static int64_t test_groups(const struct domain_state *s)
+{
+    return s->parts.test_groups;
 }
 
 static double mean_symbols(const struct domain_state *s)
@@ -564,12 +497,12 @@ static int64_t frequencies(const struct domain_state *s, double *count, double *
 {
     const struct collection *c = &s->c;
     int tokens = s->shape.tokens;
-    int64_t samples = s->count[PART_OF_TRAINING];
+    int64_t samples = s->parts.count[PART_OF_TRAINING];
     for (int k = 0; k < tokens; k++)
         count[k] = share[k] = 0;
     for (int64_t i = 0; i < samples; i++) {
         const int32_t *label;
-        int length = collection_labels(c, s->part[PART_OF_TRAINING][i], &label);
+        int length = collection_labels(c, s->parts.sample[PART_OF_TRAINING][i], &label);
         for (int j = 0; j < length; j++) {
             bool first = true;
             for (int before = 0; before < j && first; before++)
@@ -585,12 +518,12 @@ static int64_t frequencies(const struct domain_state *s, double *count, double *
 
 static enum status write_division(const struct domain_state *s, const struct sink *out, struct error *err)
 {
-    return division_write(&s->c, &s->division, 256, out, err);
+    return division_write(&s->c, &s->parts.division, 256, out, err);
 }
 
 static void domain_dataset_spread(const struct domain_state *s, double *mean, double *deviation)
 {
-    dataset_spread(&s->c, s->part[PART_OF_TRAINING], s->count[PART_OF_TRAINING], mean, deviation);
+    dataset_spread(&s->c, s->parts.sample[PART_OF_TRAINING], s->parts.count[PART_OF_TRAINING], mean, deviation);
 }
 
 static const char *name(const struct domain_state *s, int number)
@@ -691,6 +624,8 @@ const struct domain dataset_domain = {
     .duration = duration,
     .rate = sampling_rate,
     .record = record,
+    .cluster = domain_dataset_cluster,
+    .test_groups = test_groups,
     .turns = turns,
     .counts = counts,
     .prepare = domain_dataset_prepare,

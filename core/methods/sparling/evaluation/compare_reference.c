@@ -8,6 +8,7 @@
 #include "core/methods/sparling/model/decode.h"
 #include "core/methods/sparling/report.h"
 #include "core/methods/sparling/run_state.h"
+#include "core/metrics/clusters.h"
 #include "core/metrics/edit_distance.h"
 #include "core/metrics/regression.h"
 #include "core/reference/reference.h"
@@ -24,6 +25,9 @@ struct reference_pass {
     struct domain_truth *truth; /* [test samples] labels and numbers point into `labels` and `numbers` */
     int32_t *labels;            /* [test samples][DOMAIN_LABEL] */
     float *numbers;             /* [test samples][numbers] standardised */
+    unsigned char *cluster;     /* [test samples] cluster of the sample's group */
+    int64_t (*net)[CLUSTERS];   /* [names + 1] samples that only the reference has right, less those that only the model
+                                   has right; the last row is for whole labels */
     struct decoded *model;      /* [test samples] answers of the run's model; unused with numbers */
 };
 
@@ -133,6 +137,8 @@ enum status reference_figures_declare(struct method_run *run, struct snapshot *s
         SNAPSHOT_NUMBER("evaluation.reference.letters", &f->letters),
         SNAPSHOT_NUMBER("evaluation.reference.only", &f->label.reference),
         SNAPSHOT_NUMBER("evaluation.reference.only_model", &f->label.model),
+        SNAPSHOT_NUMBER("evaluation.reference.p", &f->label.p),
+        SNAPSHOT_COLUMN("evaluation.reference.name.p", f->names, tokens, p),
         SNAPSHOT_COLUMN("evaluation.reference.name.only", f->names, tokens, reference),
         SNAPSHOT_COLUMN("evaluation.reference.name.only_model", f->names, tokens, model),
     };
@@ -152,6 +158,8 @@ void reference_pass_drop(struct evaluation *evaluation)
     free(p->truth);
     free(p->labels);
     free(p->numbers);
+    free(p->cluster);
+    free(p->net);
     free(p->model);
     free(p->answer);
     free(p);
@@ -170,9 +178,12 @@ static enum status begin(struct method_run *run, struct error *err)
     p->truth = calloc(tested, sizeof *p->truth);
     p->labels = calloc(tested * DOMAIN_LABEL, sizeof *p->labels);
     p->numbers = calloc(tested * numbers + 1, sizeof *p->numbers);
+    p->cluster = calloc(tested, sizeof *p->cluster);
+    p->net = calloc((size_t)p->shape.names + 1, sizeof *p->net);
     p->model = calloc(tested, sizeof *p->model);
     p->answer = calloc((size_t)p->shape.names + 1, sizeof *p->answer);
-    if (!p->mean || !p->standard || !p->truth || !p->labels || !p->numbers || !p->model || !p->answer)
+    if (!p->mean || !p->standard || !p->truth || !p->labels || !p->numbers || !p->cluster || !p->net || !p->model ||
+        !p->answer)
         return error_memory(err, "the reference");
     p->deviation = p->mean + numbers;
     if (numbers > 0)
@@ -237,8 +248,10 @@ enum status reference_pass_add(struct method_run *run, const struct batch *batch
         } else {
             reference_label(p->reference, p->added + i, truth->label, truth->length);
         }
-        if (part == REFERENCE_TEST)
-            keep_truth(p, (size_t)index + (size_t)i, truth);
+        if (part != REFERENCE_TEST)
+            continue;
+        keep_truth(p, (size_t)index + (size_t)i, truth);
+        p->cluster[index + i] = (unsigned char)batch_cluster(&run->domain, batch, i);
     }
     f->seconds += run_clock() - begun;
     if (!status && part == REFERENCE_TEST && p->shape.numbers == 0)
@@ -267,53 +280,73 @@ static bool contains(const int32_t *label, int length, int token)
     return false;
 }
 
-static void count(struct reference_pair *pair, bool reference, bool model)
+static void count(struct reference_pair *pair, int64_t *net, bool reference, bool model)
 {
     pair->reference += reference && !model;
     pair->model += model && !reference;
+    *net += reference - model;
+}
+
+/* Sets the p-value of a pair. net: [CLUSTERS] */
+static enum status test_pair(struct reference_pair *pair, const int64_t *net, bool grouped, struct error *err)
+{
+    double one = (double)pair->reference, other = (double)pair->model;
+    if (grouped)
+        return clusters_sign_test(net, CLUSTERS, &pair->p, err);
+    pair->p = one + other > 0 ? 0.5 * erfc((one - other) / sqrt(2 * (one + other))) : 1;
+    return STATUS_OK;
 }
 
 /* Compares the answers for one test sample, name by name. *right, *model: whether the names of the reference's answer,
  * and of the model's, are those of the label. */
-static void compare_names(struct reference_figures *f, const struct domain_truth *truth, const int32_t *answer,
-                          int length, const struct decoded *model, int tokens, bool *right, bool *own)
+static void compare_names(struct reference_figures *f, const struct reference_pass *p, int i, int length, bool *right,
+                          bool *own)
 {
+    const struct domain_truth *truth = &p->truth[i];
+    const struct decoded *model = &p->model[i];
+    const int32_t *answer = p->answer;
     *right = *own = true;
-    for (int t = 0; t < tokens; t++) {
+    for (int t = 0; t < p->shape.names; t++) {
         bool has = contains(truth->label, truth->length, t), said = contains(answer, length, t) == has,
              modelled = contains(model->tokens, model->length, t + TOKEN_FIRST) == has;
-        count(&f->names[t], said, modelled);
+        count(&f->names[t], &p->net[t][p->cluster[i]], said, modelled);
         *right &= said;
         *own &= modelled;
     }
 }
 
-static void compare_labels(struct reference_figures *f, const struct reference_pass *p)
+static enum status compare_labels(struct reference_figures *f, const struct reference_pass *p, bool grouped,
+                                  struct error *err)
 {
+    const int names = p->shape.names;
+    enum status status = STATUS_OK;
     bool order = ordered(p);
     int64_t right = 0;
     double edit = 0;
-    f->label = (struct reference_pair){0, 0};
-    memset(f->names, 0, (size_t)p->shape.names * sizeof *f->names);
+    f->label = (struct reference_pair){0, 0, 1};
+    memset(f->names, 0, (size_t)names * sizeof *f->names);
     for (int i = 0; i < p->shape.samples[REFERENCE_TEST]; i++) {
         const struct domain_truth *truth = &p->truth[i];
         bool said, model;
         int length = reference_answer(p->reference, i, p->answer);
-        compare_names(f, truth, p->answer, length, &p->model[i], p->shape.names, &said, &model);
+        compare_names(f, p, i, length, &said, &model);
         if (!order)
             model = decoded_equals(&p->model[i], truth->label, truth->length);
-        count(&f->label, said, model);
+        count(&f->label, &p->net[names][p->cluster[i]], said, model);
         right += said;
         edit += edit_error(p->answer, length, truth->label, truth->length);
     }
     f->exact = (double)right / p->shape.samples[REFERENCE_TEST];
     f->e2ee = order ? (double)NAN : edit / p->shape.samples[REFERENCE_TEST];
     f->r2 = f->r2_low = NAN;
+    for (int t = 0; !status && t < names; t++)
+        status = test_pair(&f->names[t], p->net[t], grouped, err);
+    return status ? status : test_pair(&f->label, p->net[names], grouped, err);
 }
 
 static void compare_numbers(struct reference_figures *f, const struct reference_pass *p)
 {
-    struct regression sums = {0};
+    struct regression sums = {0}, cluster[CLUSTERS] = {{0}};
     int numbers = p->shape.numbers;
     double *y = p->deviation + numbers, *x = y + numbers;
     for (int i = 0; i < p->shape.samples[REFERENCE_TEST]; i++) {
@@ -323,9 +356,10 @@ static void compare_numbers(struct reference_figures *f, const struct reference_
             x[k] = (double)predicted[k];
         }
         regression_add_all(&sums, y, x, numbers);
+        regression_add_all(&cluster[p->cluster[i]], y, x, numbers);
     }
     f->r2 = regression_r2(&sums);
-    f->r2_low = regression_r2_interval(&sums, 1.96).low;
+    f->r2_low = regression_r2_interval(&sums, cluster, 1.96).low;
     f->exact = f->e2ee = NAN;
 }
 
@@ -343,9 +377,9 @@ enum status reference_pass_train(struct method_run *run, bool *done, struct erro
     if (p->shape.numbers > 0)
         compare_numbers(f, p);
     else
-        compare_labels(f, p);
+        status = compare_labels(f, p, domain_groups(&run->domain) > 1, err);
     reference_pass_drop(&run->evaluation);
-    return STATUS_OK;
+    return status;
 }
 
 void reference_figures_result(const struct method_run *run, const struct sink *out)
@@ -362,6 +396,7 @@ void reference_figures_result(const struct method_run *run, const struct sink *o
         sink_number(out, "exact", f->exact);
         sink_integer(out, "only_reference_right", f->label.reference);
         sink_integer(out, "only_model_right", f->label.model);
+        sink_number(out, "p", f->label.p);
     }
     sink_integer(out, "samples", f->samples);
     sink_number(out, "seconds", f->seconds);

@@ -17,6 +17,10 @@ struct reference_pass;
 /* For answers of the same test samples: how many only the reference has right, and how many only the run's model. */
 struct reference_pair {
     int64_t reference, model;
+    /* One-sided p-value of "the reference is no better": McNemar's test (Q. McNemar, Note on the sampling error of the
+     * difference between correlated proportions, Psychometrika 12, 1947). If samples have groups, the sign test of the
+     * groups' differences instead (core/metrics/clusters.h): with fewer than six groups it is never below 0.0156. */
+    double p;
 };
 
 /* Checkpoints store the members before `seconds`, so that equal runs have equal checkpoints. The part that measures

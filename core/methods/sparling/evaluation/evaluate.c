@@ -51,6 +51,8 @@ static void clear_counts(struct method_run *run)
     analysis_clear(run);
     e->edit_sum = 0;
     e->exact = 0;
+    memset(e->tested, 0, sizeof e->tested);
+    memset(e->tested_exact, 0, sizeof e->tested_exact);
     e->part = run->direct ? PART_SINGLE : PART_MOTIFS;
     e->position = 0;
 }

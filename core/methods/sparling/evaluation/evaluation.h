@@ -11,6 +11,7 @@
 #include "core/methods/sparling/evaluation/extents.h"
 #include "core/methods/sparling/evaluation/motif_counts.h"
 #include "core/methods/sparling/evaluation/verdict/evidence.h"
+#include "core/metrics/clusters.h"
 #include "core/metrics/motif_errors.h"
 #include "core/metrics/ranking.h"
 
@@ -33,6 +34,7 @@ struct evaluation_row {
     double binning[4];  /* how much the edit error rises with 16, 8, 4, 2 bins; NaN: not requested */
     int64_t checkpoint; /* its sequence number, or -1: the model of the run itself */
     int64_t motif_samples, test_samples;
+    double effective; /* effective number of the test samples for `exact` (core/metrics/clusters.h); 0: not measured */
 };
 
 enum evaluation_part {
@@ -57,6 +59,9 @@ struct evaluation {
     int64_t seed;           /* seed of the test set */
     double edit_sum;
     int64_t exact;
+    /* [CLUSTERS] test samples of each cluster of groups, and how many of them are answered exactly; 0 if targets are no
+     * labels */
+    int64_t tested[CLUSTERS], tested_exact[CLUSTERS];
     /* counts of the validation or row in progress; at the end, of the final model */
     struct motif_errors errors;
     struct analysis analysis;              /* counts of the part in progress */

@@ -71,7 +71,11 @@ static enum status test_batch(struct method_run *run, struct network *network, c
     for (int i = 0; !status && i < samples; i++) {
         const struct domain_truth *truth = &batch->truths[i];
         evaluation->edit_sum += decoded_edit_error(&decoded[i], truth->label, truth->length);
-        evaluation->exact += decoded_equals(&decoded[i], truth->label, truth->length);
+        bool right = decoded_equals(&decoded[i], truth->label, truth->length);
+        int cluster = batch_cluster(&run->domain, batch, i);
+        evaluation->exact += right;
+        evaluation->tested[cluster]++;
+        evaluation->tested_exact[cluster] += right;
     }
     if (!status && own)
         evidence_read(run, batch, decoded);
@@ -83,6 +87,7 @@ static void set_test_errors(struct method_run *run, struct evaluation_row *row)
 {
     row->e2ee = run->evaluation.edit_sum / (double)row->test_samples;
     row->exact = (double)run->evaluation.exact / (double)row->test_samples;
+    row->effective = clusters_of_share(run->evaluation.tested_exact, run->evaluation.tested);
 }
 
 const struct head tokens_head = {

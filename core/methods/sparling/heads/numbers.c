@@ -26,12 +26,17 @@ enum status numbers_open(struct method_run *run, struct error *err)
     n->sums = calloc(NUMBER_SUMS * (count + 1), sizeof *n->sums);
     n->room = calloc(2 * count, sizeof *n->room);
     n->effect = calloc((size_t)run->config.channels_motif * count, sizeof *n->effect);
-    return n->sums && n->room && n->effect ? STATUS_OK : error_memory(err, "numbers as targets");
+    bool grouped = domain_groups(&run->domain) > 0;
+    if (grouped)
+        n->cluster = calloc((count + 1) * CLUSTERS, sizeof *n->cluster);
+    return n->sums && n->room && n->effect && (n->cluster || !grouped) ? STATUS_OK
+                                                                       : error_memory(err, "numbers as targets");
 }
 
 void numbers_close(struct numbers *n)
 {
     free(n->sums);
+    free(n->cluster);
     free(n->room);
     free(n->effect);
     *n = (struct numbers){0};
@@ -61,10 +66,13 @@ enum status numbers_snapshot(struct method_run *run, struct snapshot *snapshot, 
     if (n->count == 0)
         return STATUS_OK;
     const uint64_t effects[2] = {(uint64_t)run->config.channels_motif, (uint64_t)n->count};
-    const int sums = NUMBER_SUMS * (n->count + 1);
+    const int sums = NUMBER_SUMS * (n->count + 1), clusters = (n->count + 1) * CLUSTERS;
+    struct regression *by_cluster = n->cluster ? n->cluster : n->sums; /* without groups the rows are left out */
     const struct snapshot_row rows[] = {
         SNAPSHOT_COLUMN("numbers.samples", n->sums, sums, n),
         SNAPSHOT_COLUMNS("numbers.sums", n->sums, sums, y, n),
+        SNAPSHOT_COLUMN(n->cluster ? "numbers.cluster.samples" : NULL, by_cluster, clusters, n),
+        SNAPSHOT_COLUMNS(n->cluster ? "numbers.cluster.sums" : NULL, by_cluster, clusters, y, n),
         SNAPSHOT_ARRAY("numbers.effects", n->effect, effects[0], effects[1]),
         SNAPSHOT_NUMBER("numbers.best_guide", &n->best_guide),
     };
@@ -77,6 +85,8 @@ bool numbers_sound(const struct method_run *run)
     bool sound = n->best_guide >= 0 && n->best_guide <= 1;
     for (int i = 0; sound && n->count > 0 && i < NUMBER_SUMS * (n->count + 1); i++)
         sound = snapshot_counts_sound(&n->sums[i].n, 1);
+    for (int i = 0; sound && n->cluster && i < (n->count + 1) * CLUSTERS; i++)
+        sound = snapshot_counts_sound(&n->cluster[i].n, 1);
     return sound;
 }
 
@@ -94,8 +104,20 @@ const struct regression *numbers_all(const struct method_run *run, enum number_s
     return numbers_of(run, which) + (run->numbers.count > 1 ? run->numbers.count : 0);
 }
 
+const struct regression *numbers_cluster(const struct method_run *run, int k)
+{
+    return run->numbers.cluster ? run->numbers.cluster + (ptrdiff_t)k * CLUSTERS : NULL;
+}
+
+const struct regression *numbers_all_cluster(const struct method_run *run)
+{
+    return numbers_cluster(run, run->numbers.count > 1 ? run->numbers.count : 0);
+}
+
 void numbers_clear(struct method_run *run, enum number_sums which)
 {
+    if (which == NUMBERS_TEST && run->numbers.cluster)
+        memset(run->numbers.cluster, 0, (size_t)(run->numbers.count + 1) * CLUSTERS * sizeof(struct regression));
     memset(numbers_of(run, which), 0, (size_t)(run->numbers.count + 1) * sizeof(struct regression));
 }
 
@@ -122,13 +144,20 @@ void numbers_add(struct method_run *run, enum number_sums which, const struct ba
     const struct network *network = run->network;
     double *y = n->room, *p = n->room + n->count;
     for (int i = 0; i < batch->request.count; i++) {
+        struct regression *cluster = which == NUMBERS_TEST && n->cluster
+                                         ? n->cluster + batch_cluster(&run->domain, batch, i)
+                                         : NULL; /* those of the first number */
         for (int k = 0; k < n->count; k++) {
             y[k] = ((double)batch->truths[i].number[k] - (double)network->number_mean->value[k]) /
                    (double)network->number_deviation->value[k];
             p[k] = (double)outputs->data[i * n->count + k];
             regression_add(&sums[k], y[k], p[k]);
+            if (cluster)
+                regression_add(&cluster[k * CLUSTERS], y[k], p[k]);
         }
         regression_add_all(&sums[n->count], y, p, n->count);
+        if (cluster)
+            regression_add_all(&cluster[n->count * CLUSTERS], y, p, n->count);
     }
 }
 
@@ -222,16 +251,17 @@ enum status numbers_named(struct method_run *run, struct error *err)
 
 /* ---- the result ---------------------------------------------------------------------------------------------- */
 
-static void write_figures(const struct regression *s, bool one, const struct sink *out)
+static void write_figures(const struct regression *s, const struct regression *cluster, bool one,
+                          const struct sink *out)
 {
-    struct interval r2 = regression_r2_interval(s, RESULT);
+    struct interval r2 = regression_r2_interval(s, cluster, RESULT);
     sink_number(out, "r2", regression_r2(s));
     sink_number(out, "r2_low", r2.low);
     sink_number(out, "r2_high", r2.high);
     if (!one)
         return;
     double pearson = regression_pearson(s);
-    struct interval range = interval_correlation(pearson, (double)s->n, RESULT);
+    struct interval range = interval_correlation(pearson, regression_pearson_samples(s, cluster), RESULT);
     sink_number(out, "pearson", pearson);
     sink_number(out, "pearson_low", range.low);
     sink_number(out, "pearson_high", range.high);
@@ -251,7 +281,7 @@ void numbers_result(const struct method_run *run, const struct sink *out)
 {
     const struct numbers *n = &run->numbers;
     const struct network *network = run->network;
-    write_figures(numbers_all(run, NUMBERS_TEST), n->count == 1, out);
+    write_figures(numbers_all(run, NUMBERS_TEST), numbers_all_cluster(run), n->count == 1, out);
     sink_number(out, "trained_r2", regression_r2(numbers_all(run, NUMBERS_TRAINED)));
     sink_number(out, "guide_r2", n->best_guide);
     sink_begin_list(out, "numbers");
@@ -261,7 +291,7 @@ void numbers_result(const struct method_run *run, const struct sink *out)
         sink_text(out, "name", run->domain.domain->token(run->domain.state, k));
         sink_number(out, "mean", (double)network->number_mean->value[k]);
         sink_number(out, "deviation", (double)network->number_deviation->value[k]);
-        write_figures(s, true, out);
+        write_figures(s, numbers_cluster(run, k), true, out);
         sink_number(out, "error",
                     sqrt(s->n > 0 ? s->ee / (double)s->n : (double)NAN) * (double)network->number_deviation->value[k]);
         write_effects(run, k, out);

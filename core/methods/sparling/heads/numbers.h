@@ -7,6 +7,7 @@
 
 #include "core/base/real.h"
 #include "core/base/snapshot.h"
+#include "core/metrics/clusters.h"
 #include "core/metrics/regression.h"
 #include "core/methods/sparling/heads/head.h"
 
@@ -18,6 +19,9 @@ enum number_sums { NUMBERS_VALIDATION, NUMBERS_GUIDE, NUMBERS_TURNED, NUMBERS_TE
 struct numbers {
     int count;               /* how many numbers each sample has; 0: targets are no numbers */
     struct regression *sums; /* [NUMBER_SUMS][count + 1] */
+    /* [count + 1][CLUSTERS] the sums of the test samples of each cluster of groups (core/metrics/clusters.h); NULL:
+     * samples have no groups */
+    struct regression *cluster;
     double best_guide; /* largest R squared that the scores of channels reached in a validation; 0 before the first
                           validation */
     double *room;      /* [2 * count] scratch; not saved */
@@ -37,6 +41,10 @@ bool numbers_sound(const struct method_run *run);
 /* numbers_of() returns the sums of one kind, [count + 1]; numbers_all() returns the sums over all numbers together. */
 struct regression *numbers_of(const struct method_run *run, enum number_sums which);
 const struct regression *numbers_all(const struct method_run *run, enum number_sums which);
+/* Sums of the test samples of each cluster, [CLUSTERS], of number k, and of all numbers together; NULL: samples have no
+ * groups. */
+const struct regression *numbers_cluster(const struct method_run *run, int k);
+const struct regression *numbers_all_cluster(const struct method_run *run);
 void numbers_clear(struct method_run *run, enum number_sums which);
 /* Adds a batch. outputs: [samples][count], standardised. */
 void numbers_add(struct method_run *run, enum number_sums which, const struct batch *batch,

@@ -64,6 +64,17 @@ static bool is_turned(const struct batch_request *r, int64_t index)
     return philox_u32(&from, 0) & 1;
 }
 
+static struct domain_request request_of(const struct batch_request *r, int i)
+{
+    return (struct domain_request){.set = r->set, .seed = r->seed, .index = r->first + i, .seen = r->seen};
+}
+
+int batch_cluster(const struct open_domain *domain, const struct batch *batch, int i)
+{
+    const struct domain_request one = request_of(&batch->request, i);
+    return domain_cluster(domain, &one);
+}
+
 static void fill_batch(const struct batch_source *source, struct batch *batch)
 {
     const struct batch_request *r = &batch->request;
@@ -71,7 +82,7 @@ static void fill_batch(const struct batch_source *source, struct batch *batch)
     size_t inputs = domain_inputs(&domain->shape);
     error_clear(&batch->error);
     for (int i = 0; i < r->count; i++) {
-        struct domain_request one = {.set = r->set, .seed = r->seed, .index = r->first + i, .seen = r->seen};
+        struct domain_request one = request_of(r, i);
         one.turned = is_turned(r, one.index);
         if (domain_sample(domain, &one, batch->images + (size_t)i * inputs, &batch->truths[i], &batch->error))
             return;

@@ -45,6 +45,8 @@ void batch_source_destroy(struct batch_source *source); /* joins the worker */
  * batch of `next` (NULL: nothing). Errors are those of the domain. */
 enum status batch_source_take(struct batch_source *source, const struct batch_request *now,
                               const struct batch_request *next, const struct batch **batch, struct error *err);
+/* Returns the cluster of sample i of a batch (domain_cluster()). */
+int batch_cluster(const struct open_domain *domain, const struct batch *batch, int i);
 /* Ranks that share a batch need labels of the same length. If the labels of the current batch are shorter than `length`
  * tokens, pads them to this length. */
 void batch_source_widen(struct batch_source *source, int length);

@@ -16,7 +16,7 @@ static void figures_equal_those_of_numpy(void **state)
         regression_add(&s, y[i], p[i]);
     assert_near(regression_r2(&s), 0.784061696658, 1e-11);
     assert_near(regression_pearson(&s), 0.920738468541, 1e-11);
-    struct interval range = regression_r2_interval(&s, 1.96);
+    struct interval range = regression_r2_interval(&s, NULL, 1.96);
     assert_near(range.low, 0.784061696658 - 0.076170696435, 1e-10);
     assert_near(range.high, 0.784061696658 + 0.076170696435, 1e-10);
 }
@@ -42,7 +42,7 @@ static void numbers_that_do_not_vary_have_no_figures(void **state)
     for (int i = 0; i < COUNT; i++)
         regression_add(&s, 2, p[i]);
     assert_true(isnan(regression_r2(&s)) && isnan(regression_pearson(&s)));
-    struct interval range = regression_r2_interval(&s, 1.96);
+    struct interval range = regression_r2_interval(&s, NULL, 1.96);
     assert_true(isinf(range.low) && range.low < 0 && range.high == 1);
 }
 

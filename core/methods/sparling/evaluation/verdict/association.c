@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/metrics/clusters.h"
 #include "core/metrics/interval.h"
 
 /* The normal quantile of all intervals here. It is larger than the usual 1.96, because every channel is compared with
@@ -81,6 +82,27 @@ static double association_correlation(const struct association *a, const uint64_
         both += __builtin_popcountll(x[i] & either);
     }
     return association_phi((double)a->samples, (double)first, (double)second, (double)both);
+}
+
+static bool bit(const uint64_t *row, int64_t sample)
+{
+    return row[sample / 64] >> (sample % 64) & 1;
+}
+
+/* Returns the effective number of samples of the correlation of x with y. */
+static double effective_samples(const struct association *a, const uint64_t *x, const uint64_t *y)
+{
+    int64_t n[CLUSTERS] = {0}, first[CLUSTERS] = {0}, second[CLUSTERS] = {0}, both[CLUSTERS] = {0};
+    if (!a->cluster)
+        return (double)a->samples;
+    for (int64_t i = 0; i < a->samples; i++) {
+        int at = a->cluster[i];
+        n[at]++;
+        first[at] += bit(x, i);
+        second[at] += bit(y, i);
+        both[at] += bit(x, i) && bit(y, i);
+    }
+    return clusters_of_phi(n, first, second, both);
 }
 
 static const uint64_t *active_row(const struct association *a, int channel)
@@ -177,6 +199,7 @@ struct association_token association_of_token(const struct association *a, int t
 {
     const uint64_t *t = present_row(a, token);
     struct association_token of = {.present = ones(t, a->words), .channel = -1, .strength = NAN, .explained = NAN};
+    of.strength_samples = of.explained_samples = (double)a->samples;
     memset(scratch, 0, a->words * sizeof *scratch);
     for (int round = 0; round < CHANNEL_NAMES; round++) {
         int best = -1;
@@ -193,10 +216,12 @@ struct association_token association_of_token(const struct association *a, int t
         if (round == 0) {
             of.channel = best;
             of.strength = most;
+            of.strength_samples = effective_samples(a, t, active_row(a, best));
         }
         of.explained = most;
         for (size_t i = 0; i < a->words; i++)
             scratch[i] |= active_row(a, best)[i];
     }
+    of.explained_samples = effective_samples(a, t, scratch);
     return of;
 }

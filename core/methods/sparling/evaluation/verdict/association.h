@@ -21,6 +21,9 @@ struct association {
     size_t words;          /* 64-bit words of a row */
     uint64_t *active;      /* [channels][words] bit i: the channel has a motif in sample i */
     uint64_t *present;     /* [tokens][words] bit i: the token is in the label of sample i */
+    /* [room] the cluster of the sample's group (core/metrics/clusters.h); the caller owns it; NULL: samples are
+     * independent */
+    const unsigned char *cluster;
 };
 
 /* Allocates the bits of `room` samples. association_close() accepts a zeroed struct. Error: STATUS_NO_MEMORY. */
@@ -58,6 +61,8 @@ struct association_token {
     double strength;  /* correlation of `channel` with the token; NaN: the token is in every label or in none */
     double explained; /* correlation of two facts: the label has the token; a channel of a set is active. The set is
                          chosen greedily and has up to CHANNEL_NAMES channels */
+    /* effective numbers of samples of the two correlations */
+    double strength_samples, explained_samples;
 };
 /* Returns how well the channels explain a token. scratch: [words]. */
 struct association_token association_of_token(const struct association *a, int token, uint64_t *scratch);

@@ -29,14 +29,19 @@ enum status evidence_open(struct method_run *run, struct error *err)
     e->label = calloc((size_t)EVIDENCE_SAMPLES * DOMAIN_LABEL, sizeof *e->label);
     e->length = calloc(EVIDENCE_SAMPLES, sizeof *e->length);
     e->number = calloc((size_t)EVIDENCE_SAMPLES * (size_t)run->domain.shape.numbers + 1, sizeof *e->number);
+    e->cluster = calloc(EVIDENCE_SAMPLES, sizeof *e->cluster);
+    bool grouped = domain_groups(&run->domain) > 0;
+    if (grouped)
+        e->clusters = calloc((size_t)run->domain.shape.tokens, sizeof *e->clusters);
     if (channels <= PAIR_CHANNELS)
         e->near = calloc(channels * channels, sizeof *e->near);
-    if (!e->tokens || !e->channels || !e->total || !e->label || !e->length || !e->number ||
-        (channels <= PAIR_CHANNELS && !e->near))
+    if (!e->tokens || !e->channels || !e->total || !e->label || !e->length || !e->number || !e->cluster ||
+        (grouped && !e->clusters) || (channels <= PAIR_CHANNELS && !e->near))
         return error_memory(err, "the verdict");
     enum status status = association_open(&e->pairs, (int)channels, run->domain.shape.tokens, EVIDENCE_SAMPLES, err);
     if (status)
         return status;
+    e->pairs.cluster = grouped ? e->cluster : NULL;
     evidence_clear(run);
     return STATUS_OK;
 }
@@ -45,6 +50,8 @@ void evidence_close(struct evidence *evidence)
 {
     association_close(&evidence->pairs);
     free(evidence->tokens);
+    free(evidence->clusters);
+    free(evidence->cluster);
     free(evidence->channels);
     free(evidence->near);
     free(evidence->total);
@@ -69,6 +76,9 @@ void evidence_clear(struct method_run *run)
                                      .validations = e->sums.validations};
     for (int t = 0; t < run->domain.shape.tokens; t++)
         e->tokens[t] = (struct evidence_token){.channel = -1, .strength = NAN, .explained = NAN};
+    memset(e->unordered, 0, sizeof e->unordered);
+    if (e->clusters)
+        memset(e->clusters, 0, (size_t)run->domain.shape.tokens * sizeof *e->clusters);
     for (size_t c = 0; c < channels; c++)
         e->channels[c] = (struct channel_name){.whole = NAN, .same = -1};
     association_clear(&e->pairs);
@@ -106,6 +116,11 @@ enum status evidence_declare(struct method_run *run, struct snapshot *snapshot, 
         SNAPSHOT_COLUMN("evidence.token.channel", e->tokens, tokens, channel),
         SNAPSHOT_COLUMN("evidence.token.strength", e->tokens, tokens, strength),
         SNAPSHOT_COLUMN("evidence.token.explained", e->tokens, tokens, explained),
+        SNAPSHOT_COLUMN("evidence.token.strength_samples", e->tokens, tokens, strength_samples),
+        SNAPSHOT_COLUMN("evidence.token.explained_samples", e->tokens, tokens, explained_samples),
+        SNAPSHOT_ARRAY(e->clusters ? "evidence.token.clusters" : NULL, (int64_t *)e->clusters, (uint64_t)tokens, 3,
+                       CLUSTERS),
+        SNAPSHOT_ARRAY("evidence.unordered_clusters", e->unordered, CLUSTERS),
         SNAPSHOT_ARRAY("evidence.active", e->pairs.active, channels, e->pairs.words),
         SNAPSHOT_ARRAY("evidence.total", e->total, channels),
         SNAPSHOT_ARRAY(e->near ? "evidence.near" : NULL, e->near, channels, channels),
@@ -121,6 +136,8 @@ static bool sound_counts(const struct evidence *e, int tokens)
     const struct evidence_sums *s = &e->sums;
     const int64_t sums[] = {s->read, s->exact, s->unordered, s->trained, s->trained_exact, s->validations};
     bool good = snapshot_counts_sound(sums, sizeof sums / sizeof sums[0]);
+    good = good && snapshot_counts_sound(e->unordered, CLUSTERS) &&
+           (!e->clusters || snapshot_counts_sound(e->clusters[0].present, (size_t)tokens * 3 * CLUSTERS));
     for (int t = 0; good && t < tokens; t++) {
         const struct evidence_token *token = &e->tokens[t];
         const int64_t counts[] = {token->present, token->read, token->both, token->trained};
@@ -146,11 +163,15 @@ static struct domain_request training_sample(const struct method_run *run, int64
 }
 
 /* Stores the label, or the numbers, of the next sample. */
-static void add_label(struct evidence *e, const struct domain_truth *truth, int numbers)
+static void add_label(struct method_run *run, const struct domain_truth *truth)
 {
+    struct evidence *e = &run->evaluation.evidence;
+    int numbers = run->domain.shape.numbers;
     int length = truth->length < DOMAIN_LABEL ? truth->length : DOMAIN_LABEL;
     int64_t at = e->pairs.samples;
+    const struct domain_request request = training_sample(run, at);
     e->length[at] = length;
+    e->cluster[at] = (unsigned char)domain_cluster(&run->domain, &request);
     for (int i = 0; i < length; i++)
         e->label[at * DOMAIN_LABEL + i] = truth->label[i];
     for (int k = 0; k < numbers; k++)
@@ -175,7 +196,7 @@ enum status evidence_loaded(struct method_run *run, struct error *err)
         struct domain_request request = training_sample(run, i);
         status = domain_sample(&run->domain, &request, planes, truth, err);
         if (!status) {
-            add_label(e, truth, run->domain.shape.numbers);
+            add_label(run, truth);
             association_add(&e->pairs, NULL, truth->label, truth->length);
         }
     }
@@ -231,34 +252,44 @@ static bool reaches(const struct method_run *run, const int32_t *label, int leng
     return needs > 0 ? says >= needs : says == needs;
 }
 
+static void add_reading(struct evidence *e, int32_t name, int cluster, bool present, bool read)
+{
+    struct evidence_token *token = &e->tokens[name];
+    token->present += present;
+    token->read += read;
+    token->both += present && read;
+    if (!e->clusters)
+        return;
+    e->clusters[name].present[cluster] += present;
+    e->clusters[name].read[cluster] += read;
+    e->clusters[name].both[cluster] += present && read;
+}
+
 /* Adds a sample to three numbers for each count c: the samples whose label is at least c, those whose answer is at
  * least c, and those for which both hold. An answer that is wrong by one is still right for most c. */
-static void read_count(struct method_run *run, const struct domain_truth *truth, const int32_t *answer, int length)
+static void read_count(struct method_run *run, const struct domain_truth *truth, const int32_t *answer, int length,
+                       int cluster)
 {
     for (int32_t t = 0; t < run->domain.shape.tokens; t++) {
-        struct evidence_token *token = &run->evaluation.evidence.tokens[t];
         bool present = reaches(run, truth->label, truth->length, t), read = reaches(run, answer, length, t);
-        token->present += present;
-        token->read += read;
-        token->both += present && read;
+        add_reading(&run->evaluation.evidence, t, cluster, present, read);
     }
 }
 
 static void read_names(struct evidence *e, int tokens, const struct domain_truth *truth, const int32_t *answer,
-                       int length)
+                       int length, int cluster)
 {
     for (int i = 0; i < truth->length; i++)
-        if (count_in(truth->label, i, truth->label[i]) == 0) {
-            struct evidence_token *token = &e->tokens[truth->label[i]];
-            token->present++;
-            token->both += count_in(answer, length, truth->label[i]) > 0;
-        }
+        if (count_in(truth->label, i, truth->label[i]) == 0)
+            add_reading(e, truth->label[i], cluster, true, count_in(answer, length, truth->label[i]) > 0);
     for (int i = 0; i < length; i++)
-        if (answer[i] >= 0 && answer[i] < tokens && count_in(answer, i, answer[i]) == 0)
-            e->tokens[answer[i]].read++;
+        if (answer[i] >= 0 && answer[i] < tokens && count_in(answer, i, answer[i]) == 0 &&
+            count_in(truth->label, truth->length, answer[i]) == 0)
+            add_reading(e, answer[i], cluster, false, true);
 }
 
-static void read_sample(struct method_run *run, const struct domain_truth *truth, const int32_t *answer, int length)
+static void read_sample(struct method_run *run, const struct domain_truth *truth, const int32_t *answer, int length,
+                        int cluster)
 {
     struct evidence *e = &run->evaluation.evidence;
     bool equal = truth->length == length;
@@ -266,11 +297,13 @@ static void read_sample(struct method_run *run, const struct domain_truth *truth
         equal = truth->label[i] == answer[i];
     e->sums.read++;
     e->sums.exact += equal;
-    e->sums.unordered += same_tokens(truth->label, truth->length, answer, length);
+    bool same = same_tokens(truth->label, truth->length, answer, length);
+    e->sums.unordered += same;
+    e->unordered[cluster] += same;
     if (run->presence.counted >= 0)
-        read_count(run, truth, answer, length);
+        read_count(run, truth, answer, length, cluster);
     else
-        read_names(e, run->domain.shape.tokens, truth, answer, length);
+        read_names(e, run->domain.shape.tokens, truth, answer, length, cluster);
 }
 
 void evidence_read(struct method_run *run, const struct batch *batch, const struct decoded *decoded)
@@ -281,7 +314,7 @@ void evidence_read(struct method_run *run, const struct batch *batch, const stru
     for (int i = 0; decoded && i < batch->request.count; i++) {
         for (int k = 0; k < decoded[i].length; k++)
             answer[k] = decoded[i].tokens[k] - TOKEN_FIRST;
-        read_sample(run, &batch->truths[i], answer, decoded[i].length);
+        read_sample(run, &batch->truths[i], answer, decoded[i].length, batch_cluster(&run->domain, batch, i));
     }
 }
 
@@ -347,7 +380,7 @@ static enum status add_sample(struct method_run *run, const float *planes, const
     if (dense)
         find_active(planes, channels, domain_positions(shape), active);
     count_pairs(e, found, listed);
-    add_label(e, truth, shape->numbers);
+    add_label(run, truth);
     association_add(&e->pairs, active, truth->label, truth->length);
     return STATUS_OK;
 }
@@ -453,6 +486,13 @@ double evidence_phi(const struct evidence *evidence, int token)
     return association_phi((double)evidence->sums.read, (double)t->present, (double)t->read, (double)t->both);
 }
 
+double evidence_phi_samples(const struct method_run *run, int token)
+{
+    const struct evidence *e = &run->evaluation.evidence;
+    const struct evidence_clusters *c = e->clusters ? &e->clusters[token] : NULL;
+    return c ? clusters_of_phi(run->evaluation.tested, c->present, c->read, c->both) : (double)e->sums.read;
+}
+
 /* With a label at every position, the answer that ignores the input orders the positions at random. This function
  * computes its accuracy for each class: the share of the positions that have the class. */
 enum status evidence_prevalence(struct method_run *run, struct error *err)
@@ -525,6 +565,8 @@ enum status evidence_names(struct method_run *run, struct error *err)
         e->tokens[t].channel = of.channel;
         e->tokens[t].strength = of.strength;
         e->tokens[t].explained = of.explained;
+        e->tokens[t].strength_samples = of.strength_samples;
+        e->tokens[t].explained_samples = of.explained_samples;
     }
     return STATUS_OK;
 }

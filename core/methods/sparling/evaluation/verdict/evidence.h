@@ -12,6 +12,7 @@
 #include "core/methods/sparling/model/channel_names.h"
 #include "core/methods/sparling/model/decode.h"
 #include "core/methods/sparling/training/batch.h"
+#include "core/metrics/clusters.h"
 
 struct method_run;
 struct tensor;
@@ -48,6 +49,12 @@ struct evidence_token {
     int64_t trained;            /* number of training samples of PART_EVIDENCE whose label has the token */
     int64_t channel;            /* as in struct association_token */
     double strength, explained; /* as in struct association_token */
+    double strength_samples, explained_samples;
+};
+
+/* The counts of the test samples of a name, by the cluster of the sample's group (core/metrics/clusters.h). */
+struct evidence_clusters {
+    int64_t present[CLUSTERS], read[CLUSTERS], both[CLUSTERS];
 };
 
 /* One of the last validations. */
@@ -60,8 +67,10 @@ struct evidence {
     struct evidence_sums sums;
     /* the last validations; validation i is at index i modulo EVIDENCE_CURVE */
     struct evidence_point curve[EVIDENCE_CURVE];
-    struct evidence_token *tokens; /* [tokens] */
-    struct channel_name *channels; /* [motif channels] */
+    struct evidence_token *tokens;      /* [tokens] */
+    struct evidence_clusters *clusters; /* [tokens]; NULL: samples have no groups */
+    int64_t unordered[CLUSTERS];        /* sums.unordered by cluster */
+    struct channel_name *channels;      /* [motif channels] */
     /* What PART_EVIDENCE has read so far. Checkpoints contain which channels were active in which samples. They do not
      * contain the labels: a loaded run draws them again. */
     struct association pairs;
@@ -72,6 +81,7 @@ struct evidence {
     float *number;  /* [EVIDENCE_SAMPLES][numbers] the true numbers of each sample; not saved; NULL if targets are no
                        numbers */
     int *length;    /* [EVIDENCE_SAMPLES] not saved */
+    unsigned char *cluster; /* [EVIDENCE_SAMPLES] not saved */
 };
 
 /* Allocates the tables; call it once in create(). Error: STATUS_NO_MEMORY. */
@@ -110,6 +120,9 @@ void evidence_alike(struct method_run *run);
 
 /* Correlation, over the test samples, of a name in the label and in the answer; NaN if one does not vary. */
 double evidence_phi(const struct evidence *evidence, int token);
+
+/* Effective number of test samples of this correlation (core/metrics/clusters.h). */
+double evidence_phi_samples(const struct method_run *run, int token);
 
 /* Computes the verdict of a run whose targets are labels (judge.c). */
 enum status judge_tokens(struct method_run *run, struct findings *findings, struct error *err);

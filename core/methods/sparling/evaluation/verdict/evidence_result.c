@@ -3,6 +3,7 @@
 #include <math.h>
 
 #include "core/methods/sparling/run_state.h"
+#include "core/metrics/interval.h"
 
 static void write_channels(const struct method_run *run, const struct sink *out)
 {
@@ -112,15 +113,29 @@ static double share_of(int64_t part, int64_t all)
     return all > 0 ? (double)part / (double)all : (double)NAN;
 }
 
+/* Writes what the intervals of the verdict are about: samples, or further groups (core/metrics/clusters.h). */
+static void write_unit(const struct method_run *run, const struct sink *out)
+{
+    int64_t groups = domain_groups(&run->domain);
+    sink_text(out, "by", groups > 1 ? "groups" : "samples");
+    if (groups > 0)
+        sink_integer(out, "groups", groups);
+}
+
 void evidence_result(const struct method_run *run, const struct sink *out)
 {
     const struct evidence *e = &run->evaluation.evidence;
     const struct evidence_sums *s = &e->sums;
+    const struct interval exact =
+        interval_share(s->read > 0 ? (double)s->exact / (double)s->read : 0,
+                       clusters_of_share(run->evaluation.tested_exact, run->evaluation.tested), 1.96);
     const struct {
         const char *name;
         double value;
     } numbers[] = {{"read", (double)s->read},
                    {"exact", share_of(s->exact, s->read)},
+                   {"exact_low", s->read > 0 ? exact.low : (double)NAN},
+                   {"exact_high", s->read > 0 ? exact.high : (double)NAN},
                    {"unordered", share_of(s->unordered, s->read)},
                    {"trained", (double)s->trained},
                    {"trained_exact", share_of(s->trained_exact, s->trained)},
@@ -137,6 +152,7 @@ void evidence_result(const struct method_run *run, const struct sink *out)
     if (!run->domain.shape.positions)
         write_channels(run, out);
     sink_begin_object(out, "evidence");
+    write_unit(run, out);
     for (size_t i = 0; i < sizeof numbers / sizeof numbers[0]; i++)
         sink_number(out, numbers[i].name, numbers[i].value);
     write_tokens(run, out);

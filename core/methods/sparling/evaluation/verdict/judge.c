@@ -3,7 +3,8 @@
  * Three questions decide whether a run has learned. Does the model read each name of the labels (test samples)? Does
  * each name have a channel that predicts it (training samples)? Is the answer better than one that ignores the input?
  * Most comparisons use that end of a confidence interval (core/metrics/interval.h) which is better for the run, so a
- * small sample alone causes no finding. `limits` has all thresholds. The result contains the figures that are compared
+ * small sample alone causes no finding. If samples have groups, an interval is that of further groups
+ * (core/metrics/clusters.h). `limits` has all thresholds. The result contains the figures that are compared
  * with them (members "evidence" and "channels").
  *
  * Labels of one token each are classes. The head may recognise a class by the absence of motifs, and classes may
@@ -18,9 +19,31 @@
 
 /* ---- the answers ---------------------------------------------------------------------------------------- */
 
-static struct interval verdict_judge_share(double part, double all)
+static struct interval share(int64_t part, double all, double samples)
 {
-    return interval_share(all > 0 ? part / all : 0, all, limits.sure);
+    return interval_share(all > 0 ? (double)part / all : 0, samples, limits.sure);
+}
+
+/* Effective number of test samples for the share of those that are counted in `with`, [CLUSTERS]. */
+static double tests(const struct method_run *run, const int64_t *with)
+{
+    const struct evidence *e = &run->evaluation.evidence;
+    return e->clusters ? clusters_of_share(with, run->evaluation.tested) : (double)e->sums.read;
+}
+
+/* The effective number of training samples of a correlation, if samples have groups. */
+static double trained(const struct evidence *e, double effective)
+{
+    return e->clusters ? effective : (double)e->sums.trained;
+}
+
+/* Interval of the share of a name's test samples whose answer has the name. */
+static struct interval share_read(const struct evidence *e, int token)
+{
+    const struct evidence_token *t = &e->tokens[token];
+    const struct evidence_clusters *c = e->clusters ? &e->clusters[token] : NULL;
+    double present = (double)t->present;
+    return share(t->both, present, c ? clusters_of_share(c->both, c->present) : present);
 }
 
 /* Returns whether every label has exactly one token. */
@@ -36,25 +59,25 @@ static bool common(int64_t present, int64_t n)
 }
 
 /* Returns whether the answers show that the model does not read a token. */
-static bool unread(const struct evidence *e, int token)
+static bool unread(const struct method_run *run, int token)
 {
+    const struct evidence *e = &run->evaluation.evidence;
     const struct evidence_token *t = &e->tokens[token];
-    double n = (double)e->sums.read, phi = evidence_phi(e, token);
+    double n = evidence_phi_samples(run, token), phi = evidence_phi(e, token);
     if (t->present == 0)
         return false;
     if (common(t->present, e->sums.read))
         return interval_correlation(isnan(phi) ? 0 : phi, n, limits.sure).high < limits.related;
-    return (double)t->present < limits.common &&
-           verdict_judge_share((double)t->both, (double)t->present).high < limits.half;
+    return (double)t->present < limits.common && share_read(e, token).high < limits.half;
 }
 
 /* Returns whether the answers show that the model reads a token poorly. */
-static bool weak(const struct evidence *e, int token)
+static bool weak(const struct method_run *run, int token)
 {
-    const struct evidence_token *t = &e->tokens[token];
-    double n = (double)e->sums.read, phi = evidence_phi(e, token);
-    return common(t->present, e->sums.read) && !unread(e, token) &&
-           interval_correlation(phi, n, limits.sure).high < limits.weak;
+    const struct evidence *e = &run->evaluation.evidence;
+    return common(e->tokens[token].present, e->sums.read) && !unread(run, token) &&
+           interval_correlation(evidence_phi(e, token), evidence_phi_samples(run, token), limits.sure).high <
+               limits.weak;
 }
 
 /* Returns whether a name that the model reads poorly has a channel of its own. The model then reads the name nearly as
@@ -74,9 +97,9 @@ static bool own_channel(const struct method_run *run, int token)
         return false;
     if (e->channels[c].names == 0 || e->channels[c].token[0] != token)
         return false;
-    double n = (double)e->sums.read, phi = evidence_phi(e, token);
-    struct interval answers = interval_correlation(phi, n, limits.sure),
-                    channel = interval_correlation(t->strength, (double)e->sums.trained, limits.sure);
+    struct interval answers =
+                        interval_correlation(evidence_phi(e, token), evidence_phi_samples(run, token), limits.sure),
+                    channel = interval_correlation(t->strength, trained(e, t->strength_samples), limits.sure);
     return answers.low > limits.related && channel.low - answers.high < limits.drop && channel.high >= answers.low;
 }
 
@@ -86,7 +109,7 @@ static void judge_weak(const struct method_run *run, struct findings *findings)
     struct names poor = {.count = 0}, misread = {.count = 0};
     for (int t = 0; t < run->domain.shape.tokens; t++) {
         char text[NAME_SHOWN + 16];
-        if (!weak(e, t))
+        if (!weak(run, t))
             continue;
         snprintf(text, sizeof text, "%.*s (%.2f)", NAME_SHOWN - 8, token_name(run, t), evidence_phi(e, t));
         names_add(own_channel(run, t) ? &misread : &poor, text);
@@ -113,7 +136,7 @@ static void judge_symbols(const struct method_run *run, struct findings *finding
     int judged = 0;
     for (int t = 0; t < run->domain.shape.tokens; t++) {
         judged += e->tokens[t].present > 0;
-        if (unread(e, t))
+        if (unread(run, t))
             names_add(&missing, token_name(run, t));
     }
     int count = missing.count;
@@ -124,7 +147,9 @@ static void judge_symbols(const struct method_run *run, struct findings *finding
     if (count > 0 && 2 * count < judged)
         next_seed(run, findings);
     double right = (double)e->sums.unordered, ordered = (double)e->sums.exact, read = (double)e->sums.read;
-    if (verdict_judge_share(ordered, read).high < limits.half * verdict_judge_share(right, read).low)
+    struct interval any = share(e->sums.unordered, read, tests(run, e->unordered)),
+                    same = share(e->sums.exact, read, tests(run, run->evaluation.tested_exact));
+    if (same.high < limits.half * any.low)
         findings_add(findings, &sparling_findings[ORDER],
                      "%.1f %% of the answers have the right names, but only %.1f %% have them in the right order.",
                      100 * right / read, 100 * ordered / read);
@@ -207,9 +232,9 @@ static void judge_without_channel(const struct method_run *run, struct findings 
     const struct evidence *e = &run->evaluation.evidence;
     struct names list = {.count = 0};
     for (int t = 0; t < run->domain.shape.tokens; t++) {
-        double n = (double)e->sums.trained, explained = e->tokens[t].explained;
+        double n = trained(e, e->tokens[t].explained_samples), explained = e->tokens[t].explained;
         bool varies = common(e->tokens[t].trained, e->sums.trained);
-        if (varies && !unread(e, t) &&
+        if (varies && !unread(run, t) &&
             interval_correlation(isnan(explained) ? 0 : explained, n, limits.sure).high < limits.related)
             names_add(&list, token_name(run, t));
     }
@@ -236,9 +261,30 @@ static bool without_place(const struct method_run *run, int token)
         if (t != token && e->tokens[t].channel >= 0)
             largest = fmax(largest, area(&extent[e->tokens[t].channel]));
     double explained = e->tokens[token].explained;
-    return interval_correlation(isnan(explained) ? 0 : explained, (double)e->sums.trained, limits.sure).high <
-               limits.related ||
+    double samples = trained(e, e->tokens[token].explained_samples);
+    return interval_correlation(isnan(explained) ? 0 : explained, samples, limits.sure).high < limits.related ||
            (largest > 0 && own >= limits.wide * largest);
+}
+
+/* Interval of the difference of two shares of test samples: of those of the other classes that are read, and of those
+ * of a class. */
+static struct interval behind_others(const struct method_run *run, int token)
+{
+    const struct evidence *e = &run->evaluation.evidence;
+    int64_t with[CLUSTERS] = {0}, of[CLUSTERS] = {0}, both = 0, present = 0;
+    for (int t = 0; t < run->domain.shape.tokens; t++) {
+        for (int g = 0; t != token && e->clusters && g < CLUSTERS; g++) {
+            with[g] += e->clusters[t].both[g];
+            of[g] += e->clusters[t].present[g];
+        }
+        both += t != token ? e->tokens[t].both : 0;
+        present += t != token ? e->tokens[t].present : 0;
+    }
+    const struct evidence_token *own = &e->tokens[token];
+    const struct evidence_clusters *c = e->clusters ? &e->clusters[token] : NULL;
+    return interval_difference((double)both / (double)present, c ? clusters_of_share(with, of) : (double)present,
+                               (double)own->both / (double)own->present,
+                               c ? clusters_of_share(c->both, c->present) : (double)own->present, limits.sure);
 }
 
 /* Finds a class that the model reads much worse than the others and that no place in the input explains. It probably
@@ -255,9 +301,7 @@ static void judge_absence(const struct method_run *run, struct findings *finding
         const struct evidence_token *own = &e->tokens[t];
         double n = (double)own->present, others = present - n;
         const char *name = token_name(run, t);
-        if (!common(own->present, e->sums.read) || !without_place(run, t) ||
-            interval_difference((both - (double)own->both) / others, others, (double)own->both / n, n, limits.sure)
-                    .low < limits.drop)
+        if (!common(own->present, e->sums.read) || !without_place(run, t) || behind_others(run, t).low < limits.drop)
             continue;
         findings_add(findings, &sparling_findings[ABSENCE],
                      "The model reads the class %.*s in %.0f %% of its samples, the others in %.0f %%, and no place in "
@@ -316,12 +360,10 @@ static void judge_crowd(const struct method_run *run, struct findings *findings)
 
 /* ---- the reference --------------------------------------------------------------------------------------- */
 
-/* Returns whether the reference certainly has more samples right than the run's model (McNemar's test): of the samples
- * that only one of them has right, it has more than half, by `limits.sure` standard deviations. */
+/* Returns whether the reference certainly has more samples right than the run's model. */
 static bool certainly_better(const struct reference_pair *pair)
 {
-    double differing = (double)pair->reference + (double)pair->model;
-    return (double)pair->reference - (double)pair->model > limits.sure * sqrt(differing);
+    return pair->p < 0.5 * erfc(limits.sure * sqrt(0.5));
 }
 
 void judge_reference(const struct method_run *run, struct findings *findings)
@@ -353,14 +395,19 @@ void judge_reference(const struct method_run *run, struct findings *findings)
 
 /* ---- the training ----------------------------------------------------------------------------------------- */
 
+static double effective_tests(const struct evaluation_row *row)
+{
+    return row->effective > 0 ? row->effective : (double)row->test_samples;
+}
+
 static void judge_stages(const struct method_run *run, struct findings *findings)
 {
     const struct evaluation *e = &run->evaluation;
     const struct evaluation_row *own = &e->row[e->rows - 1], *best = NULL;
     for (int64_t i = 0; i + 1 < e->rows; i++) {
         const struct evaluation_row *row = &e->row[i];
-        double n = (double)row->test_samples, own_n = (double)own->test_samples;
-        bool sure = verdict_judge_share(row->exact * n, n).low > verdict_judge_share(own->exact * own_n, own_n).high;
+        bool sure = interval_share(row->exact, effective_tests(row), limits.sure).low >
+                    interval_share(own->exact, effective_tests(own), limits.sure).high;
         if (sure && own->e2ee - row->e2ee >= limits.drop && (!best || row->e2ee < best->e2ee))
             best = row;
     }
@@ -434,8 +481,11 @@ void judge_training(const struct method_run *run, struct findings *findings)
     /* A validation with an accuracy above the target raises annealer.target to this accuracy. Only such a target can be
      * above target_max. */
     double target = fmin(run->annealer.target, c->target_max);
-    double checked = (double)c->validation_samples, gain = late_gain(e);
-    if (run->numbers.count == 0 && verdict_judge_share(run->accuracy * checked, checked).high < target)
+    const struct evaluation_row *own = &run->evaluation.row[run->evaluation.rows - 1];
+    /* Groups lower the effective number of validation samples as much as that of test samples. */
+    double checked = (double)c->validation_samples * effective_tests(own) / fmax(1, (double)own->test_samples);
+    double gain = late_gain(e);
+    if (run->numbers.count == 0 && interval_share(run->accuracy, checked, limits.sure).high < target)
         findings_add(findings, &sparling_findings[BELOW_TARGET],
                      "The accuracy of the last validation was %.1f %%; its target was %.1f %%.", 100 * run->accuracy,
                      100 * target);
@@ -488,14 +538,15 @@ static void judge_data(const struct method_run *run, struct findings *findings)
     const struct evidence_sums *s = &run->evaluation.evidence.sums;
     if (!(s->read > 0 && s->trained > 0))
         return;
-    double trained = (double)s->trained, heart = (double)s->trained_exact / trained;
+    double all = (double)s->trained, heart = (double)s->trained_exact / all;
     double read = (double)s->read, exact = (double)s->exact / read;
-    double gap = interval_difference(heart, trained, exact, read, limits.sure).low;
+    /* The training samples are drawn from the whole training part, so its groups are no sample of others. */
+    double gap = interval_difference(heart, all, exact, tests(run, run->evaluation.tested_exact), limits.sure).low;
     if (gap >= limits.drop)
         findings_add(findings, &sparling_findings[gap >= limits.heart ? BY_HEART : MORE_SAMPLES],
                      "%.1f %% of the training samples are answered exactly, but only %.1f %% of the test samples: the "
                      "model has learned samples by heart.",
-                     100 * (double)s->trained_exact / trained, 100 * (double)s->exact / read);
+                     100 * heart, 100 * exact);
 }
 
 void judge_range(const struct method_run *run, struct findings *findings)

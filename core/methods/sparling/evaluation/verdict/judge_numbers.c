@@ -16,7 +16,7 @@ static const double LITTLE = 0.1;
 static void judge_variance(const struct method_run *run, struct findings *findings)
 {
     const struct regression *all = numbers_all(run, NUMBERS_TEST);
-    struct interval r2 = regression_r2_interval(all, limits.sure);
+    struct interval r2 = regression_r2_interval(all, numbers_all_cluster(run), limits.sure);
     if (!(r2.low > 0)) {
         findings_add(
             findings, &sparling_findings[CONSTANT],
@@ -41,7 +41,8 @@ static void judge_each(const struct method_run *run, struct findings *findings)
     for (int k = 0; all > 1 && k < all; k++) {
         const struct regression *s = &numbers_of(run, NUMBERS_TEST)[k];
         double r = regression_pearson(s);
-        if (interval_correlation(isnan(r) ? 0 : r, (double)s->n, limits.sure).low <= 0)
+        if (interval_correlation(isnan(r) ? 0 : r, regression_pearson_samples(s, numbers_cluster(run, k)), limits.sure)
+                .low <= 0)
             names_add(&list, token_name(run, k));
     }
     int count = list.count;
@@ -58,8 +59,8 @@ static void judge_curve(const struct method_run *run, struct findings *findings)
 {
     const struct evaluation *e = &run->evaluation;
     const struct evaluation_row *own = &e->row[e->rows - 1], *best = NULL;
-    double high = regression_r2_interval(numbers_all(run, NUMBERS_TEST), limits.sure).high,
-           trained = regression_r2_interval(numbers_all(run, NUMBERS_TRAINED), limits.sure).low;
+    double high = regression_r2_interval(numbers_all(run, NUMBERS_TEST), numbers_all_cluster(run), limits.sure).high,
+           trained = regression_r2_interval(numbers_all(run, NUMBERS_TRAINED), NULL, limits.sure).low;
     for (int64_t i = 0; i + 1 < e->rows; i++)
         if (e->row[i].exact - high >= limits.drop && (!best || e->row[i].exact > best->exact))
             best = &e->row[i];

@@ -558,30 +558,6 @@ static void groups_stay_together(void **state)
         assert_int_equal(part[i] == 4, i / 5 == 3);
 }
 
-/* The parts of a job from before divisions were planned do not change. */
-static void jobs_that_were_not_planned_keep_their_parts(void **state)
-{
-    const struct config_setting stored[] = {{"dataset_planned", "false"},
-                                            {"dataset_split", "groups"},
-                                            {"dataset_test", "0.3"},
-                                            {"dataset_validation", "0.3"},
-                                            {NULL, NULL}};
-    struct sparling_config c = configured("plain", NULL);
-    struct open_domain d;
-    float planes[48];
-    char found[COUNT / 5 + 1] = {0};
-    assert_int_equal(sparling_method.resolve(&c, NULL, root, NULL), STATUS_OK);
-    assert_int_equal(config_apply(&sparling_config_table, &c, stored, NULL), STATUS_OK);
-    assert_int_equal(domain_open(&c, root, &d, NULL), STATUS_OK);
-    for (int s = 0; s < 3; s++)
-        for (int64_t i = 0; i < 20 * COUNT; i++) {
-            draw(&d, s == 0 ? 1 : -s, i, planes, NULL);
-            found[lrintf(planes[0] * COUNT) / 5] = "tvx"[s];
-        }
-    domain_close(&d);
-    assert_string_equal(found, "vxvxvxtxxxtv"); /* training, validation, test: computed before divisions were planned */
-}
-
 /* ---- refused and damaged data ------------------------------------------------------------------------------- */
 
 static void refused(const char *name, const struct config_setting *more, const struct config_setting *after,
@@ -687,7 +663,6 @@ int main(void)
                                        cmocka_unit_test(recordings_become_spectrograms),
                                        cmocka_unit_test(spectrograms_follow_the_rate_of_the_recordings),
                                        cmocka_unit_test(groups_stay_together),
-                                       cmocka_unit_test(jobs_that_were_not_planned_keep_their_parts),
                                        cmocka_unit_test(unsuitable_data_sets_are_refused),
                                        cmocka_unit_test(check_names_faulty_fields),
                                        cmocka_unit_test(truncated_file_is_corrupt),

@@ -370,13 +370,13 @@ static void a_better_reference_is_reported(void **state)
 {
     struct fixture *f = *state;
     struct reference_figures *r = &f->run->evaluation.reference;
-    r->label = (struct reference_pair){60, 10};
+    r->label = (struct reference_pair){60, 10, 1e-9};
     assert_null(found(f, "worse-than-reference")); /* no reference was trained */
     r->samples = 500;
     assert_int_equal(verdict_by(f, "worse-than-reference"), VERDICT_PARTLY);
-    r->label = (struct reference_pair){30, 20}; /* 10 of 50: 1.4 standard deviations */
+    r->label = (struct reference_pair){30, 20, 0.08}; /* 10 of 50: 1.4 standard deviations */
     assert_null(found(f, "worse-than-reference"));
-    r->label = (struct reference_pair){10, 60};
+    r->label = (struct reference_pair){10, 60, 1};
     assert_null(found(f, "worse-than-reference"));
 }
 
