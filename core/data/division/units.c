@@ -36,7 +36,8 @@ void division_each_name(const struct collection *c, int64_t sample, int64_t *see
         take(context, sample, c->vocabulary.count);
 }
 
-uint64_t division_name_key(const char *name)
+/* Hash of a group's name. */
+static uint64_t division_name_key(const char *name)
 {
     uint64_t hash = 0xCBF29CE484222325u;
     for (; *name; name++)

@@ -29,6 +29,5 @@ int division_names(const struct collection *c);
  * first sample. */
 void division_each_name(const struct collection *c, int64_t sample, int64_t *seen,
                         void (*take)(void *context, int64_t sample, int32_t name), void *context);
-uint64_t division_name_key(const char *name); /* hash of a group's name */
 
 #endif
