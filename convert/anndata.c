@@ -140,7 +140,7 @@ static enum status write_row(struct anndata *a, struct table_writer *to, struct 
 static enum status write_table(struct anndata *a, struct table_writer *to, struct error *err)
 {
     const struct table_head head = {TABLE_NAMES | (a->labelled ? TABLE_LABELS : 0u) | (a->grouped ? TABLE_GROUPS : 0u) |
-                                        (a->parted ? TABLE_PARTS : 0u),
+                                        (a->parted ? TABLE_PARTS : 0u) | (matrix_single(a->matrix) ? TABLE_SINGLE : 0u),
                                     matrix_rows(a->matrix), matrix_cols(a->matrix)};
     table_write_head(to, &head);
     enum status status = write_texts(&a->features, head.cols, to, err);

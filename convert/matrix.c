@@ -53,6 +53,12 @@ int64_t matrix_cols(const struct matrix *matrix)
     return matrix->cols;
 }
 
+bool matrix_single(const struct matrix *matrix)
+{
+    const struct hdf5_array *values = matrix->sparse ? &matrix->entries.data : &matrix->dense;
+    return H5Tget_size(values->type) <= (values->class == H5T_FLOAT ? 4 : 2);
+}
+
 static enum status no_memory(struct error *err)
 {
     return error_set(err, STATUS_NO_MEMORY, NULL, "the table needs more memory than a conversion may use");

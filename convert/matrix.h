@@ -18,6 +18,8 @@ enum status matrix_open_sparse(hid_t group, int64_t rows, int64_t cols, bool by_
                                struct error *err);
 int64_t matrix_rows(const struct matrix *matrix);
 int64_t matrix_cols(const struct matrix *matrix);
+/* Whether the numbers of the file need no more than single precision. */
+bool matrix_single(const struct matrix *matrix);
 /* Writes the values of the next row. */
 enum status matrix_next(struct matrix *matrix, struct table_writer *to, struct error *err);
 void matrix_close(struct matrix *matrix); /* NULL is allowed */

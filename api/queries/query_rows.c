@@ -107,7 +107,8 @@ static enum status answer_piece(struct rows_job *j, int64_t first, struct error 
     int64_t left = j->head.dim[0] - first;
     int rows = (int)(left < PIECE ? left : PIECE);
     size_t numbers = (size_t)rows * (size_t)j->width;
-    enum status status = npy_values_read(&j->from, &j->head, (size_t)first * (size_t)j->width, numbers, j->in, &cause);
+    enum status status =
+        npy_values_read(&j->from, &j->head, (size_t)first * (size_t)j->width, numbers, j->in, NULL, &cause);
     if (status)
         return error_set(err, STATUS_INVALID, "", "%s", cause.message);
     status = j->a->query->rows(j->question, j->in, rows, j->out, err);

@@ -440,6 +440,19 @@ bool csv_number(const char *field, float *value)
     return *end == '\0' && isfinite(*value);
 }
 
+bool csv_rounds(const char *field, float value)
+{
+    char text[64];
+    if (fabsf(value) < ROUNDED_FROM)
+        return false;
+    const char *digits = field + (field[0] == '+' || field[0] == '-');
+    digits += strspn(digits, "0");
+    if (digits[strspn(digits, "0123456789")] != '\0')
+        return rounded_double(strtod(field, NULL));
+    (void)snprintf(text, sizeof text, "%.0f", fabs((double)value)); /* a double does not hold all digits either */
+    return strcmp(text, digits) != 0;
+}
+
 static enum status value_fault(const struct csv *csv, int column, const char *what, struct error *err)
 {
     return error_set(err, STATUS_INVALID, NULL, "row %lld, column '%.60s': '%.40s' %s", (long long)csv->row,
@@ -498,6 +511,9 @@ enum status csv_value(struct csv *csv, int column, float *value, struct error *e
                                      : "is not a number; if the column is not a feature, leave it out with ignore "
                                        "(motifctl: --ignore COLUMN)",
                            err);
+    if (csv_rounds(copy, *value))
+        rounded_add(&csv->rounded, "row %lld, column '%.60s': %.40s became %.0f", (long long)csv->row,
+                    csv->name[column], copy, (double)*value);
     if (comma)
         *comma = ',';
     return sign ? note_sign(csv, column, sign, copy, err) : STATUS_OK;

@@ -20,6 +20,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "core/base/rounded.h"
 #include "core/formats/text_source.h"
 
 enum { CSV_RECORD = 16 << 20, CSV_FIELDS = 100000, CSV_NUMBER = 64 };
@@ -27,13 +28,14 @@ enum { CSV_RECORD = 16 << 20, CSV_FIELDS = 100000, CSV_NUMBER = 64 };
 struct csv {
     struct text_source text;
     char separator;
-    bool stated;        /* a line "sep=" states the separator */
-    bool row_names;     /* the header has no name for the first column */
-    char decimal;       /* '.' or ','; NUL: no number so far has a decimal sign */
-    int64_t row;        /* number of the current record, from 1; line ends inside quotes do not count */
-    char **field;       /* [count] texts of the fields, NUL-terminated; valid until the next record */
-    int count, columns; /* count: number of fields of the current record; columns: number of fields of the header */
-    char **name;        /* [columns] names of the columns, all different */
+    bool stated;            /* a line "sep=" states the separator */
+    bool row_names;         /* the header has no name for the first column */
+    char decimal;           /* '.' or ','; NUL: no number so far has a decimal sign */
+    int64_t row;            /* number of the current record, from 1; line ends inside quotes do not count */
+    char **field;           /* [count] texts of the fields, NUL-terminated; valid until the next record */
+    int count, columns;     /* count: number of fields of the current record; columns: number of fields of the header */
+    char **name;            /* [columns] names of the columns, all different */
+    struct rounded rounded; /* whole numbers that lost digits in csv_value() */
     /* private */
     char *record, *names;
     size_t used, room, *start;
@@ -61,6 +63,8 @@ enum status csv_next(struct csv *csv, bool *more, struct error *err);
 int csv_find(const struct csv *csv, const char *name);
 /* Parses a field as a finite float with a decimal point; false: it is not such a number. */
 bool csv_number(const char *field, float *value);
+/* Whether such a text is a whole number that `value`, its nearest float, does not equal. */
+bool csv_rounds(const char *field, float value);
 /* Parses a field of the current record as a finite float with the decimal sign of the table. STATUS_INVALID, naming
  * row, column, text and remedy: it is no number, contains separators of thousands, or has another decimal sign than
  * earlier numbers. */

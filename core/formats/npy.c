@@ -369,25 +369,62 @@ static enum status npy_grow(struct npy *out, bool texts, size_t count, struct er
     return STATUS_OK;
 }
 
-/* Refuses the element at an index, which counts in the order of the file. */
-static enum status not_finite(const struct npy_header *h, size_t element, float value, struct error *err)
+enum { PLACE = 120 };
+
+/* Writes where the element at an index is, which counts in the order of the file. */
+static void place_of(const struct npy_header *h, size_t element, char place[PLACE])
 {
-    bool beyond = isinf(value) && h->element == NPY_FLOAT && h->item == 8; /* float_value() makes infinity a NaN */
     size_t index[NPY_RANK] = {0}, rest = element;
-    char place[120] = "element";
+    (void)snprintf(place, PLACE, "element");
     for (int i = 0; i < h->rank; i++) {
         int d = h->fortran ? i : h->rank - 1 - i;
         index[d] = rest % (size_t)h->dim[d];
         rest /= (size_t)h->dim[d];
     }
     if (h->rank == 2)
-        (void)snprintf(place, sizeof place, "row %zu, column %zu", index[0], index[1]);
+        (void)snprintf(place, PLACE, "row %zu, column %zu", index[0], index[1]);
     for (int d = 0; h->rank != 2 && d < h->rank; d++)
-        (void)snprintf(place + strlen(place), sizeof place - strlen(place), "%s[%zu]", d == 0 ? " " : "", index[d]);
+        (void)snprintf(place + strlen(place), PLACE - strlen(place), "%s[%zu]", d == 0 ? " " : "", index[d]);
+}
+
+static enum status not_finite(const struct npy_header *h, size_t element, float value, struct error *err)
+{
+    bool beyond = isinf(value) && h->element == NPY_FLOAT && h->item == 8; /* float_value() makes infinity a NaN */
+    char place[PLACE];
+    place_of(h, element, place);
     return error_set(err, STATUS_INVALID, NULL,
                      beyond ? "%s of the array (counted from 0) is beyond single precision (3.4e38); divide the values"
                             : "%s of the array (counted from 0) is not finite; remove NaN and infinite values",
                      place);
+}
+
+/* Whether elements of the file can be whole numbers that a float does not represent. */
+static bool wide(const struct npy_header *h)
+{
+    return h->item == 8 || (h->item == 4 && h->element <= NPY_SIGNED);
+}
+
+/* Counts an element of such a file if it loses digits. */
+static void count_rounded(const unsigned char *at, const struct npy_header *h, size_t element, struct rounded *rounded)
+{
+    uint64_t bits = bits_at(at, h->item, h->big), sign = 0;
+    double value = 0;
+    char place[PLACE];
+    if (h->element == NPY_SIGNED && bits >> (8 * h->item - 1)) {
+        sign = 1;
+        bits = (h->item == 4 ? UINT32_MAX : UINT64_MAX) - bits + 1;
+    }
+    if (h->element == NPY_FLOAT)
+        memcpy(&value, &bits, sizeof value);
+    if (h->element == NPY_FLOAT ? !rounded_double(value) : !rounded_integer(bits))
+        return;
+    if (rounded->count == 0)
+        place_of(h, element, place);
+    if (h->element == NPY_FLOAT)
+        rounded_add(rounded, "%s (counted from 0): %.17g became %.0f", place, value, (double)(float)value);
+    else
+        rounded_add(rounded, "%s (counted from 0): %s%llu became %s%.0f", place, sign ? "-" : "",
+                    (unsigned long long)bits, sign ? "-" : "", (double)(float)bits);
 }
 
 static enum status npy_convert(const unsigned char *block, const struct npy_header *h, size_t first, size_t count,
@@ -400,6 +437,8 @@ static enum status npy_convert(const unsigned char *block, const struct npy_head
                              "element %zu of the array is not UTF-8 text of fewer than %d bytes", first + i, NPY_TEXT);
         if (out->values && !isfinite(out->values[first + i] = value_at(at, h)))
             return not_finite(h, first + i, out->values[first + i], err);
+        if (out->values && wide(h))
+            count_rounded(at, h, first + i, &out->rounded);
     }
     return STATUS_OK;
 }
@@ -481,7 +520,7 @@ enum status npy_read_from(const struct byte_source *from, size_t max_count, stru
 }
 
 enum status npy_values_read(const struct byte_source *from, const struct npy_header *h, size_t first, size_t count,
-                            float *values, struct error *err)
+                            float *values, struct rounded *rounded, struct error *err)
 {
     unsigned char block[BLOCK];
     size_t step = BLOCK / h->item;
@@ -492,6 +531,8 @@ enum status npy_values_read(const struct byte_source *from, const struct npy_hea
         for (size_t i = 0; !status && i < now; i++)
             if (!isfinite(values[done + i] = value_at(block + i * h->item, h)))
                 return not_finite(h, first + done + i, values[done + i], err);
+        for (size_t i = 0; !status && rounded && wide(h) && i < now; i++)
+            count_rounded(block + i * h->item, h, first + done + i, rounded);
         done += now;
     }
     return status;

@@ -15,6 +15,7 @@
 
 #include "core/base/buf.h"
 #include "core/base/error.h"
+#include "core/base/rounded.h"
 #include "core/formats/byte_source.h"
 
 #define NPY_RANK 4
@@ -44,6 +45,7 @@ struct npy {
     float *values;           /* [count] row-major; NULL where elements are text */
     char (*texts)[NPY_TEXT]; /* [count] UTF-8, NUL-terminated; NULL where elements are numbers */
     enum npy_class element;  /* type of the elements in the file */
+    struct rounded rounded;  /* whole numbers that lost digits; the place counts from 0 */
 };
 void npy_close(struct npy *array); /* frees values and texts; a zeroed struct is allowed */
 
@@ -56,9 +58,10 @@ enum status npy_read_from(const struct byte_source *from, size_t max_count, stru
 enum status npy_body_read(const struct byte_source *from, const struct npy_header *header, size_t max_count,
                           struct npy *out, struct error *err);
 /* Reads the next `count` numbers that follow a header, in the order of the file, for arrays that are read in pieces.
- * first: index of the first of these numbers, for messages. */
+ * first: index of the first of these numbers, for messages. rounded: counts whole numbers that lost digits; may be
+ * NULL. */
 enum status npy_values_read(const struct byte_source *from, const struct npy_header *header, size_t first, size_t count,
-                            float *values, struct error *err);
+                            float *values, struct rounded *rounded, struct error *err);
 /* Reads the next `count` elements as text. Integers of any size become decimal numbers. first: index of the first of
  * these elements, for messages. STATUS_INVALID: the elements have another type, or are not valid text. */
 enum status npy_names_read(const struct byte_source *from, const struct npy_header *header, size_t first, size_t count,

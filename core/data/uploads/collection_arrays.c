@@ -265,8 +265,8 @@ static enum status take_tokens(struct builder *b, const struct npy *y, int64_t s
             return builder_no_label(b, "sample", sample, err);
         if (!whole)
             return error_set(err, STATUS_INVALID, NULL,
-                             "member 'y': the label of sample %lld is not an integer; use integers or text, or state "
-                             "target=number",
+                             "member 'y': the label of sample %lld is not an integer below 16777216; use such integers "
+                             "or text (y.astype(str)), or state target=number",
                              (long long)sample);
         status = builder_token(b, name, strlen(name), err);
     }
@@ -351,9 +351,11 @@ static enum status take_positions(struct builder *b, const struct arrays *a, int
                              "member 'positions': %g of sample %lld is not an index below %d, the number of names",
                              (double)p->values[i], (long long)sample, b->c->vocabulary.count);
         if (!good)
-            return error_set(err, STATUS_INVALID, NULL,
-                             "member 'positions': a class of sample %lld is not an integer; use integers or text",
-                             (long long)sample);
+            return error_set(
+                err, STATUS_INVALID, NULL,
+                "member 'positions': a class of sample %lld is not an integer below 16777216; use such integers "
+                "or text",
+                (long long)sample);
         if (!p->texts && p->values[i] < 0)
             status = builder_number(b, -1, err);
         else if (named)
@@ -382,7 +384,7 @@ enum status array_labels_take(struct builder *b, const struct arrays *a, enum ar
     if (!status && a->there[MEMBER_GROUP])
         status = name_at(&a->member[MEMBER_GROUP], (size_t)sample, name)
                      ? builder_group(b, name, err)
-                     : array_fault("group", "must contain integers or text", err);
+                     : array_fault("group", "must contain integers below 16777216 or text (group.astype(str))", err);
     if (status || !a->there[MEMBER_PART])
         return status;
     return name_at(&a->member[MEMBER_PART], (size_t)sample, name)

@@ -52,7 +52,8 @@ enum status builder_value(struct builder *b, double value, struct error *err)
 }
 
 /* Reads the next number of a text, from *at on, and moves *at behind it; *there is false at the end. */
-static enum status next_number(const char *text, size_t bytes, size_t *at, bool *there, float *value, struct error *err)
+static enum status next_number(const char *text, size_t bytes, size_t *at, bool *there, float *value,
+                               struct rounded *rounded, struct error *err)
 {
     char word[NUMBER_TEXT];
     size_t length = 0;
@@ -63,7 +64,10 @@ static enum status next_number(const char *text, size_t bytes, size_t *at, bool 
     *there = length > 0;
     snprintf(word, sizeof word, "%.*s", (int)(length < NUMBER_TEXT ? length : NUMBER_TEXT), text + *at);
     *at += length;
-    return !*there || (length < NUMBER_TEXT && csv_number(word, value))
+    bool number = length < NUMBER_TEXT && csv_number(word, value);
+    if (number && csv_rounds(word, *value))
+        rounded_add(rounded, "%s became %.0f", word, (double)*value);
+    return !*there || number
                ? STATUS_OK
                : error_set(err, STATUS_INVALID, NULL, "'%.40s' is not a number from %g to %g", word, -LARGEST, LARGEST);
 }
@@ -91,6 +95,7 @@ static bool doubtful_comma(const char *text, size_t bytes)
 enum status builder_values_check(const char *text, size_t bytes, struct error *err)
 {
     enum status status = STATUS_OK;
+    struct rounded rounded = {0};
     float value;
     if (doubtful_comma(text, bytes))
         return error_set(err, STATUS_INVALID, NULL,
@@ -99,24 +104,28 @@ enum status builder_values_check(const char *text, size_t bytes, struct error *e
                          (int)(bytes < 40 ? bytes : 40), text);
     size_t at = 0;
     for (bool there = true; !status && there;)
-        status = next_number(text, bytes, &at, &there, &value, err);
+        status = next_number(text, bytes, &at, &there, &value, &rounded, err);
     return status;
 }
 
 static enum status append_values(struct builder *b, const char *text, size_t bytes, struct error *err)
 {
     struct error cause = {0};
+    struct rounded rounded = {0};
+    char where[48];
     float value;
     size_t at = 0;
     enum status status = builder_values_check(text, bytes, &cause);
     if (status)
         return error_set(err, status, NULL, "target=number, sample %lld: %s", (long long)(b->at - 1), cause.message);
     for (bool there = true; !status;) {
-        status = next_number(text, bytes, &at, &there, &value, err);
+        status = next_number(text, bytes, &at, &there, &value, &rounded, err);
         if (status || !there)
             break;
         status = builder_value(b, (double)value, err);
     }
+    (void)snprintf(where, sizeof where, "the numbers of sample %lld", (long long)(b->at - 1));
+    rounded_join(&b->rounded, &rounded, where);
     return status;
 }
 

@@ -3,6 +3,7 @@
 #ifndef MOTIF_CORE_DATA_UPLOADS_COLLECTION_BUILD_H
 #define MOTIF_CORE_DATA_UPLOADS_COLLECTION_BUILD_H
 
+#include "core/base/rounded.h"
 #include "core/data/uploads/collection.h"
 #include "core/data/uploads/value_store.h"
 
@@ -56,6 +57,7 @@ struct builder {
     struct name_list vocabulary, groups, symbols; /* symbols: of boxes, which refer to them until the end */
     int64_t *box_sample;                          /* [c->boxes] the sample of each box */
     int64_t box_samples_room;
+    struct rounded rounded; /* whole numbers that lost digits, except of pictures and recordings */
     /* For TARGET_NUMBER. numbers: how many were added so far; width: how many numbers the first sample has, and every
      * other sample must have. */
     int64_t numbers;

@@ -217,7 +217,7 @@ static enum status read_sample(struct npz *n, const struct byte_source *from, co
 {
     if (h->item == 1 && h->element != NPY_SIGNED)
         return byte_source_exactly(from, n->sample, (size_t)count, "the data of the .npy array", err);
-    return npy_values_read(from, h, (size_t)begin, (size_t)count, (float *)(void *)n->sample, err);
+    return npy_values_read(from, h, (size_t)begin, (size_t)count, (float *)(void *)n->sample, &n->rounded, err);
 }
 
 /* Adds the sample in n->sample to the collection, with channels first. */
@@ -285,10 +285,13 @@ static enum status read_samples(struct npz *n, const struct byte_source *from, c
         status = npy_body_read(from, h, NPZ_OTHER_NUMBERS, &x, err);
         if (!status)
             status = take_array(n, &x, err);
+        n->rounded = x.rounded;
         npy_close(&x);
     } else {
         status = read_each(n, from, h, err);
     }
+    rounded_join(&n->b->rounded, &n->rounded, "x");
+    n->rounded = (struct rounded){0};
     free(n->sample);
     n->sample = NULL;
     return status;
@@ -511,6 +514,8 @@ static enum status take_labels(struct npz *n, int64_t first, struct error *err)
     if (n->files > 0 && use != n->use)
         return array_fault("y", "has labels of another kind than those of the first file; state the target", err);
     n->use = use;
+    if (use == USE_NUMBERS)
+        rounded_join(&n->b->rounded, &a->member[MEMBER_Y].rounded, "y");
     if (a->there[MEMBER_POSITIONS] && a->there[MEMBER_NAMES])
         status = name_classes(n, &a->member[MEMBER_NAMES], err);
     for (int64_t i = first; !status && i < c->count; i++) {

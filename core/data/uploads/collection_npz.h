@@ -17,6 +17,7 @@ struct npz {
     bool complete;                 /* no array follows that says how x is read */
     char late[81];                 /* name of the member x that waits in the store for all others; "": none */
     struct npy_header x;           /* its header */
+    struct rounded rounded;        /* whole numbers of x that lost digits */
     struct id_list ids;            /* the ids of the samples of all files */
     enum array_use use;            /* how y is read; the same in all files */
     int files;                     /* files that were added */

@@ -199,9 +199,15 @@ static enum status add_arrays(struct tar *t, const char *name, const struct byte
     if (t->npz.files == 0 && t->b.c->count > 0)
         return error_set(err, STATUS_INVALID, NULL,
                          "an archive must contain only arrays, only pictures or only recordings");
-    return ends_in(name, ".npz")   ? npz_add(&t->npz, bytes, err)
-           : ends_in(name, ".npy") ? npz_add_npy(&t->npz, ids_named(name), bytes, err)
-                                   : npz_add_tensors(&t->npz, bytes, err);
+    struct rounded before = t->b.rounded, *now = &t->b.rounded;
+    enum status status = ends_in(name, ".npz")   ? npz_add(&t->npz, bytes, err)
+                         : ends_in(name, ".npy") ? npz_add_npy(&t->npz, ids_named(name), bytes, err)
+                                                 : npz_add_tensors(&t->npz, bytes, err);
+    struct rounded added = *now;
+    added.count -= before.count;
+    *now = before;
+    rounded_join(now, &added, name);
+    return status;
 }
 
 /* Returns the length of a file's name without the ending, if the ending is that of a file of regions (".bed"); else

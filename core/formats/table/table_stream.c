@@ -11,7 +11,7 @@ static const char magic[8] = "motiftbl", last[4] = "end.";
 enum {
     HEAD_BYTES = 32,
     BLOCK = 1024 /* number of floats that are copied at a time */,
-    FLAGS = TABLE_LABELS | TABLE_GROUPS | TABLE_NAMES | TABLE_IDS | TABLE_PARTS
+    FLAGS = TABLE_LABELS | TABLE_GROUPS | TABLE_NAMES | TABLE_IDS | TABLE_PARTS | TABLE_SINGLE
 };
 
 /* put_integer() writes an integer of `bytes` bytes, little-endian; get_integer() reads one. */

@@ -5,6 +5,7 @@
  *
  * The stream has these parts, in this order:
  * - "motiftbl"; flags (4 bytes); zero (4 bytes); number of rows (8 bytes); number of columns (8 bytes).
+ *   TABLE_SINGLE: the values of the file need no more than single precision.
  * - For each column: its name. With TABLE_IDS also its id, which may be empty.
  * - For each row: with TABLE_NAMES its name, with TABLE_LABELS its label, with TABLE_GROUPS its group, with TABLE_PARTS
  *   its part. Then the number of entries (4 bytes), and for each entry its column (4 bytes) and its value (4 bytes, a
@@ -22,7 +23,7 @@
 #include "core/base/error.h"
 #include "core/formats/byte_source.h"
 
-enum { TABLE_LABELS = 1, TABLE_GROUPS = 2, TABLE_NAMES = 4, TABLE_IDS = 8, TABLE_PARTS = 16 };
+enum { TABLE_LABELS = 1, TABLE_GROUPS = 2, TABLE_NAMES = 4, TABLE_IDS = 8, TABLE_PARTS = 16, TABLE_SINGLE = 32 };
 enum {
     TABLE_TEXT = 256,       /* bytes of a text with its NUL */
     TABLE_ROWS = 1 << 22,   /* largest number of rows */

@@ -362,6 +362,10 @@ enum status builder_finish(struct builder *b, bool set, struct error *err)
         return error_set(err, STATUS_INVALID, NULL, "only some samples have a %s; give one to all of them, or to none",
                          c->part && b->parted < kept ? "part" : "group");
     enum status status = leave_out(b, err);
+    if (!status && b->rounded.count > 0)
+        status = collection_warn(c, err, "rounded",
+                                 "%lld whole numbers beyond %d lost digits in single precision; the first: %s",
+                                 (long long)b->rounded.count, ROUNDED_FROM, b->rounded.first);
     if (!status)
         status = finish_values(b, err);
     if (!status)

@@ -26,7 +26,8 @@ enum { MATRIX_MARKET_SIDE = 1 << 22 }; /* largest number of rows or columns */
 
 struct matrix_market {
     int32_t rows, cols;
-    int64_t count, large; /* large: number of values from 2^24 on */
+    int64_t count;
+    struct rounded rounded; /* whole numbers that lost digits */
     struct matrix_entry {
         int32_t row, col; /* from 0 */
         float value;
@@ -121,7 +122,9 @@ static enum status read_entry(struct reader *r, struct matrix_market *m, struct 
     if (isnan(value) || plain_word(&line, &word))
         return matrix_market_fault(
             r, r->pattern ? "must have a row and a column" : "must have a row, a column and a finite number", err);
-    m->large += fabs(value) >= 16777216;
+    if (rounded_double(value))
+        rounded_add(&m->rounded, "matrix.mtx, line %lld: %.17g became %.0f", (long long)r->lines.number, value,
+                    (double)(float)value);
     *entry = (struct matrix_entry){(int32_t)row - 1, (int32_t)col - 1, (float)value};
     return STATUS_OK;
 }
@@ -192,12 +195,6 @@ enum status feature_columns_finish(struct feature_columns *columns, struct colle
         status = collection_warn(c, err, "renamed-columns",
                                  "%d features with the name of an earlier feature were renamed: %s",
                                  columns->renamed.count, columns->renamed.text);
-    if (!status && columns->large > 0)
-        status =
-            collection_warn(c, err, "rounded",
-                            "%lld values are 16777216 or larger; whole numbers of this size were rounded to single "
-                            "precision",
-                            (long long)columns->large);
     c->columns = columns->names.names; /* from here on, the collection owns the names */
     columns->names.names = (struct collection_names){0};
     return status;
@@ -347,7 +344,7 @@ static enum status collection_cells_fill(struct cells *c, const struct cells_tex
     status = sort_entries(c, cells->names.count, err);
     for (int i = 0; !status && i < cells->names.count; i++)
         status = add_cell(c, i, cells->names.name[i], err);
-    c->columns.large = c->matrix.large;
+    c->b->rounded = c->matrix.rounded;
     if (!status)
         status = keep_ids(c->b->c, cells, err);
     return status ? status : feature_columns_finish(&c->columns, c->b->c, err);

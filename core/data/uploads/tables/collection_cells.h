@@ -13,11 +13,10 @@
 struct feature_columns {
     struct name_list names;
     struct collection_list renamed;
-    int64_t large; /* number of values from 2^24 on, where a float does not represent every whole number */
 };
 /* Adds a column. id: "" if the feature has none. STATUS_INVALID: two features cannot be told apart. */
 enum status feature_columns_add(struct feature_columns *columns, const char *name, const char *id, struct error *err);
-/* Gives the names to the collection, and warns of renamed features and large values. */
+/* Gives the names to the collection, and warns of renamed features. */
 enum status feature_columns_finish(struct feature_columns *columns, struct collection *c, struct error *err);
 
 enum { CELLS_BYTES = 256 << 20 }; /* upper limit of the size of a matrix's text */

@@ -272,6 +272,7 @@ enum status collection_read_csv(const struct byte_source *from, const struct col
             break;
         status = take_row(t, err);
     }
+    t->b.rounded = t->csv.rounded;
     if (!status)
         status = builder_finish(&t->b, false, err);
     if (!status)

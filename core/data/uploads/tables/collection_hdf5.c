@@ -137,7 +137,9 @@ static enum status read_row(struct table *t, int64_t row, struct error *err)
                              "row %lld, feature '%.60s': the value is not a number, or it is beyond single precision "
                              "(3.4e38)",
                              (long long)row + 1, t->columns.names.names.name[i]);
-        t->columns.large += fabsf(all[i]) >= 16777216;
+        if (fabsf(all[i]) >= ROUNDED_FROM && !(head->flags & TABLE_SINGLE))
+            rounded_add(&t->b.rounded, "row %lld, feature '%.60s', now %.0f (all numbers from %d on are counted)",
+                        (long long)row + 1, t->columns.names.names.name[i], (double)all[i], ROUNDED_FROM);
         values[at++] = all[i];
     }
     return status;

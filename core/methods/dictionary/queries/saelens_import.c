@@ -80,7 +80,7 @@ static enum status read_tensor(struct folder *f, const struct tensors_entry *e, 
     t->dim[0] = h->dim[0];
     t->dim[1] = h->rank == 2 ? h->dim[1] : 1;
     t->values = count <= NUMBERS ? malloc(count * sizeof *t->values) : NULL;
-    return t->values ? npy_values_read(from, h, 0, count, t->values, err)
+    return t->values ? npy_values_read(from, h, 0, count, t->values, NULL, err)
                      : error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory for tensor '%s'", e->name);
 }
 

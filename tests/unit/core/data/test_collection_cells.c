@@ -163,6 +163,8 @@ static void names_of_cells_and_features_are_kept(void **state)
     assert_non_null(
         strstr(c.warning[0].text, "3 features with the name of an earlier feature were renamed: 'B', 'CD3'"));
     assert_string_equal(c.warning[1].code, "rounded");
+    assert_non_null(strstr(c.warning[1].text, "1 whole numbers beyond 16777216"));
+    assert_non_null(strstr(c.warning[1].text, "matrix.mtx, line 3: 16777217 became 16777216"));
     collection_close(&c);
 }
 

@@ -225,6 +225,58 @@ static void words_of_a_fasta_header_are_numbers(void **state)
     says("negatives");
 }
 
+static void check_rounded(struct collection *c, int64_t count, const char *first)
+{
+    char text[200];
+    const char *found = "";
+    snprintf(text, sizeof text, "%lld whole numbers beyond 16777216 lost digits in single precision; the first: %s",
+             (long long)count, first);
+    for (int i = 0; i < c->warnings; i++)
+        if (strcmp(c->warning[i].code, "rounded") == 0)
+            found = c->warning[i].text;
+    assert_string_equal(found, count > 0 ? text : "");
+    collection_close(c);
+}
+
+/* Whole numbers beyond 2^24 that a float does not equal are counted, and no others. */
+static void whole_numbers_that_lose_digits_are_counted(void **state)
+{
+    static const int64_t wide[] = {16777216, 16777217, -9007199254740993, 1 << 30, INT64_MIN, INT64_MAX, 3, 4};
+    static const uint64_t large[] = {UINT64_MAX, 1, 2, 1ull << 63};
+    static const int32_t narrow[] = {16777217, -16777219, 33554432, 5};
+    static const double real[] = {16777217, 0.1, 16777217.5, 1e20};
+    static const float single[] = {16777216, 33554436, 3e9F, 4};
+    static const unsigned char swapped[] = {1, 0, 0, 1, 0, 0, 0, 9, 0, 0, 0, 8, 0, 0, 0, 7}, plain[] = {1, 2, 3, 4};
+    const struct member x = {"x", "|u1", "4, 1, 1, 1", plain, 4};
+    struct collection c;
+    assert_int_equal(
+        read_arrays((struct member[]){{"x", "<i8", "4, 1, 2", wide, 64}, {"y", "<u8", "4,", large, 32}}, 2, &c),
+        STATUS_OK);
+    check_rounded(&c, 4, "x, element [0][0][1] (counted from 0): 16777217 became 16777216");
+    assert_int_equal(read_arrays((struct member[]){x, {"y", "<u8", "4,", large, 32}}, 2, &c), STATUS_OK);
+    check_rounded(&c, 1, "y, element [0] (counted from 0): 18446744073709551615 became 18446744073709551616");
+    assert_int_equal(read_arrays((struct member[]){x, {"y", "<i4", "4,", narrow, 16}}, 2, &c), STATUS_OK);
+    check_rounded(&c, 2, "y, element [0] (counted from 0): 16777217 became 16777216");
+    assert_int_equal(read_arrays((struct member[]){x, {"y", "<u4", "4, 1", narrow, 16}}, 2, &c), STATUS_OK);
+    check_rounded(&c, 2, "y, row 0, column 0 (counted from 0): 16777217 became 16777216");
+    assert_int_equal(read_arrays((struct member[]){x, {"y", "<f8", "4,", real, 32}}, 2, &c), STATUS_OK);
+    check_rounded(&c, 2, "y, element [0] (counted from 0): 16777217 became 16777216");
+    assert_int_equal(read_arrays((struct member[]){x, {"y", ">i4", "4,", swapped, 16}}, 2, &c), STATUS_OK);
+    check_rounded(&c, 1, "y, element [0] (counted from 0): 16777217 became 16777216");
+    assert_int_equal(read_arrays((struct member[]){x, {"y", "<f4", "4,", single, 16}}, 2, &c), STATUS_OK);
+    check_rounded(&c, 0, "");
+    const struct collection_options signals = {.layout = LAYOUT_SIGNALS};
+    assert_int_equal(read_text("csv",
+                               "a,label\n16777216,1\n9007199254740993,16777217\n+016777217.0,2\n1e10,3\n"
+                               "16777217.5,4\n33554432,5\n",
+                               signals, &c),
+                     STATUS_OK);
+    check_rounded(&c, 3, "row 3, column 'a': 9007199254740993 became 9007199254740992");
+    assert_int_equal(read_text("fasta", ">a 1 2\nACGT\n>b -16777217 3\nAACC\n", (struct collection_options){0}, &c),
+                     STATUS_OK);
+    check_rounded(&c, 1, "the numbers of sample 1, -16777217 became -16777216");
+}
+
 /* ---- the stored form ----------------------------------------------------------------------------------------- */
 
 static enum status put(void *context, const void *bytes, size_t count, struct error *error)
@@ -274,6 +326,7 @@ int main(void)
         cmocka_unit_test(equal_numbers_cause_a_warning),
         cmocka_unit_test(columns_of_a_table_of_signals_are_numbers),
         cmocka_unit_test(words_of_a_fasta_header_are_numbers),
+        cmocka_unit_test(whole_numbers_that_lose_digits_are_counted),
         cmocka_unit_test(stored_numbers_are_read_again_and_damage_is_noticed),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
