@@ -46,4 +46,12 @@ static inline void rounded_join(struct rounded *r, const struct rounded *part, c
     r->count += part->count;
 }
 
+/* Puts the name of the file that has the first number before its place. */
+static inline void rounded_within(struct rounded *r, const char *where)
+{
+    struct rounded part = *r;
+    r->count = 0;
+    rounded_join(r, &part, where);
+}
+
 #endif

@@ -184,13 +184,11 @@ static enum status decode(SNDFILE *file, const SF_INFO *info, const char *name, 
             return error_set(err, STATUS_CORRUPT, NULL,
                              "%.80s: sample %lld is not finite, or beyond single precision (3.4e38)", name,
                              (long long)i);
-    wave->count = (int)done;
-    wave->rate = info->samplerate;
-    wave->channels = info->channels;
     return STATUS_OK;
 }
 
-static enum status read_open(SNDFILE *file, const SF_INFO *info, const char *name, struct audio_wave *wave,
+/* head: only what the header states. */
+static enum status read_open(SNDFILE *file, const SF_INFO *info, const char *name, bool head, struct audio_wave *wave,
                              struct error *err)
 {
     enum status status;
@@ -207,7 +205,10 @@ static enum status read_open(SNDFILE *file, const SF_INFO *info, const char *nam
             "cut it into shorter files",
             name, (long long)info->frames, info->channels, info->samplerate, AUDIO_WAVE_DECODED, AUDIO_WAVE_RATES);
     } else {
-        status = decode(file, info, name, wave, err);
+        wave->count = (int)info->frames;
+        wave->rate = info->samplerate;
+        wave->channels = info->channels;
+        status = head ? STATUS_OK : decode(file, info, name, wave, err);
     }
     (void)sf_close(file);
     if (status != STATUS_OK)
@@ -225,10 +226,10 @@ enum status audio_wave_read(const char *path, struct audio_wave *wave, struct er
         return error_set(err, errno == ENOENT ? STATUS_NOT_FOUND : STATUS_IO, NULL, "%.80s cannot be opened",
                          name_of(path));
     }
-    return read_open(file, &info, name_of(path), wave, err);
+    return read_open(file, &info, name_of(path), false, wave, err);
 }
 
-enum status audio_wave_decode(const void *bytes, size_t count, struct audio_wave *wave, struct error *err)
+static enum status read_bytes(const void *bytes, size_t count, bool head, struct audio_wave *wave, struct error *err)
 {
     static const char *const beginnings[] = {"RIFF", "RIFX", "RF64", "BW64"};
     struct memory memory = {.at = 0};
@@ -246,9 +247,20 @@ enum status audio_wave_decode(const void *bytes, size_t count, struct audio_wave
     }
     SF_INFO info = {0};
     SF_VIRTUAL_IO io = {memory_length, memory_seek, memory_read, memory_write, memory_tell};
-    enum status status = read_open(sf_open_virtual(&io, SFM_READ, &info, &memory), &info, "the recording", wave, err);
+    enum status status =
+        read_open(sf_open_virtual(&io, SFM_READ, &info, &memory), &info, "the recording", head, wave, err);
     wave->cut = status == STATUS_OK && memory.cut;
     return status;
+}
+
+enum status audio_wave_head(const void *bytes, size_t count, struct audio_wave *wave, struct error *err)
+{
+    return read_bytes(bytes, count, true, wave, err);
+}
+
+enum status audio_wave_decode(const void *bytes, size_t count, struct audio_wave *wave, struct error *err)
+{
+    return read_bytes(bytes, count, false, wave, err);
 }
 
 enum status audio_wave_write(const char *path, const struct audio_wave *wave, struct error *err)

@@ -28,6 +28,9 @@ enum status audio_wave_read(const char *path, struct audio_wave *wave, struct er
 /* Decodes a WAV file in memory: RIFF, RIFX (big-endian), RF64 or BW64. The bytes may be untrusted: other formats are
  * refused before libsndfile sees them. A file that ends early is read as far as it goes, and sets wave->cut. */
 enum status audio_wave_decode(const void *bytes, size_t count, struct audio_wave *wave, struct error *err);
+/* Reads what the header states: the rate, the number of samples and the channels; wave->samples stays NULL. Errors are
+ * those of audio_wave_decode() that need no samples. */
+enum status audio_wave_head(const void *bytes, size_t count, struct audio_wave *wave, struct error *err);
 /* Writes 16-bit mono PCM; values outside [-1, 1] are clipped. */
 enum status audio_wave_write(const char *path, const struct audio_wave *wave, struct error *err);
 void audio_wave_close(struct audio_wave *wave);

@@ -427,6 +427,15 @@ static void count_rounded(const unsigned char *at, const struct npy_header *h, s
                     (unsigned long long)bits, sign ? "-" : "", (double)(float)bits);
 }
 
+/* Whether an element is NaN, and not infinite. */
+static bool nan_at(const unsigned char *at, const struct npy_header *h)
+{
+    uint64_t bits = bits_at(at, h->item, h->big) << (64 - 8 * h->item);
+    int fraction = h->element == NPY_BFLOAT ? 7 : h->item == 2 ? 10 : h->item == 4 ? 23 : 52;
+    int above = (int)(8 * h->item) - fraction; /* bits of the sign and the exponent */
+    return bits << above != 0;
+}
+
 static enum status npy_convert(const unsigned char *block, const struct npy_header *h, size_t first, size_t count,
                                struct npy *out, struct error *err)
 {
@@ -435,7 +444,7 @@ static enum status npy_convert(const unsigned char *block, const struct npy_head
         if (out->texts && !text_at(at, h, out->texts[first + i]))
             return error_set(err, STATUS_INVALID, NULL,
                              "element %zu of the array is not UTF-8 text of fewer than %d bytes", first + i, NPY_TEXT);
-        if (out->values && !isfinite(out->values[first + i] = value_at(at, h)))
+        if (out->values && !isfinite(out->values[first + i] = value_at(at, h)) && !(h->nan && nan_at(at, h)))
             return not_finite(h, first + i, out->values[first + i], err);
         if (out->values && wide(h))
             count_rounded(at, h, first + i, &out->rounded);

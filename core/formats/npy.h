@@ -27,6 +27,7 @@ enum npy_class { NPY_BOOL, NPY_UNSIGNED, NPY_SIGNED, NPY_FLOAT, NPY_BFLOAT, NPY_
 struct npy_header {
     enum npy_class element;
     size_t item;       /* bytes of an element in the file */
+    bool nan;          /* set by the caller: NaN is a value and stays */
     bool big, fortran; /* big: the byte order is big-endian; fortran: the memory order is column-major */
     int rank;          /* 0 (a single element) to NPY_RANK */
     int64_t dim[NPY_RANK];

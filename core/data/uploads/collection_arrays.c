@@ -134,6 +134,37 @@ enum status array_fault(const char *member, const char *what, struct error *err)
     return error_set(err, STATUS_INVALID, NULL, "member '%s' %s", member, what);
 }
 
+static const char *const member_names[] = {"x",       "y",     "positions", "boxes",  "group",  "part",
+                                           "columns", "names", "id",        "length", "options"};
+
+enum status arrays_check(const struct arrays *a, const struct collection *c, enum collection_target wanted,
+                         int64_t count, int64_t cols, struct error *err)
+{
+    const struct npy *positions = &a->member[MEMBER_POSITIONS];
+    bool ragged = a->there[MEMBER_LENGTH], each = ragged ? positions->rank == 1 : positions->rank == 2;
+    int64_t columns = c->start[c->count] - c->start[c->count - count];
+    for (int m = MEMBER_Y; m <= MEMBER_PART; m++) {
+        const struct npy *array = &a->member[m];
+        if (m == MEMBER_BOXES || !a->there[m] || (m == MEMBER_POSITIONS && ragged))
+            continue;
+        if (array->rank < 1 || array->rank > 2 || array->dim[0] != count)
+            return error_set(err, STATUS_INVALID, NULL, "member '%s' must have one entry for each of the %lld samples",
+                             member_names[m], (long long)count);
+    }
+    for (int m = MEMBER_GROUP; m <= MEMBER_PART; m++)
+        if (a->there[m] && a->member[m].rank != 1)
+            return array_fault(member_names[m], "must have one dimension, one entry for each sample", err);
+    if (a->there[MEMBER_POSITIONS] && (a->there[MEMBER_Y] || c->kind != COLLECTION_SEQUENCES || !each ||
+                                       (!ragged && positions->dim[1] != cols) || positions->count != (size_t)columns))
+        return array_fault("positions",
+                           "requires samples of one row ([n][1][cols]), one class for each column, and no y", err);
+    if (a->there[MEMBER_BOXES] && !a->there[MEMBER_Y])
+        return array_fault("boxes", "requires labels in member y", err);
+    if (a->there[MEMBER_BOXES] && wanted == TARGET_NUMBER)
+        return array_fault("boxes", "is not allowed with target=number, because numbers have no symbols", err);
+    return STATUS_OK;
+}
+
 /* ---- how y is read ----------------------------------------------------------------------------------------- */
 
 static int64_t width_of(const struct npy *y)
@@ -261,7 +292,7 @@ static enum status take_tokens(struct builder *b, const struct npy *y, int64_t s
         if (y->rank == 2 && (y->texts ? y->texts[i][0] == '\0' : y->values[i] < 0))
             continue;
         bool whole = name_at(y, i, name);
-        if (y->texts && builder_says_missing(b, name, strlen(name)))
+        if (y->texts ? builder_says_missing(b, name, strlen(name)) : isnan(y->values[i]))
             return builder_no_label(b, "sample", sample, err);
         if (!whole)
             return error_set(err, STATUS_INVALID, NULL,
@@ -300,15 +331,19 @@ static void column_name(const struct arrays *a, size_t column, char out[NPY_TEXT
         snprintf(out, NPY_TEXT, "%zu", column);
 }
 
-/* Adds the numbers of a sample. For the first sample, it also adds the names of the numbers. */
+/* Adds the numbers of a sample. For the first sample that has numbers, it also adds their names. */
 static enum status take_numbers(struct builder *b, const struct arrays *a, int64_t sample, struct error *err)
 {
     const struct npy *y = &a->member[MEMBER_Y], *names = &a->member[MEMBER_NAMES];
     size_t width = (size_t)width_of(y), first = (size_t)sample * width;
     enum status status = STATUS_OK;
+    bool name = a->there[MEMBER_NAMES] && b->c->vocabulary.count == 0;
+    for (size_t k = 0; k < width; k++)
+        if (isnan(y->values[first + k]))
+            return builder_no_label(b, "sample", sample, err);
     for (size_t k = 0; !status && k < width; k++)
         status = builder_value(b, (double)y->values[first + k], err);
-    for (size_t k = 0; !status && b->at == 1 && a->there[MEMBER_NAMES] && k < width; k++)
+    for (size_t k = 0; !status && name && k < width; k++)
         status = builder_value_name(b, names->texts[k], err);
     return status;
 }

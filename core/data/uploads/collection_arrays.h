@@ -55,6 +55,11 @@ enum { ARRAY_COUNT_MOST = 4096 }; /* largest count of one label in a sample */
 /* STATUS_INVALID with the message "member 'MEMBER' WHAT". */
 enum status array_fault(const char *member, const char *what, struct error *err);
 
+/* Checks that every array fits the number of samples and the kind of data. wanted: the target. count: samples of the
+ * file, which are the last ones of the collection. cols: columns of a sample. */
+enum status arrays_check(const struct arrays *a, const struct collection *c, enum collection_target wanted,
+                         int64_t count, int64_t cols, struct error *err);
+
 /* What an element of y means. */
 enum array_use {
     USE_NONE,    /* there is no y */

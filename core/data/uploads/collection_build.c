@@ -20,29 +20,32 @@ static const double LARGEST = 3.4e38; /* a little less than the largest float */
 enum status builder_too_few(const struct builder *b, struct error *err)
 {
     int64_t sample = b->width > 0 ? b->numbers / b->width : 0;
+    for (int64_t i = 0; i < b->missing_count && b->missing[i] <= sample; i++)
+        sample++; /* samples that are left out have no numbers */
     const struct collection_names *records = &b->c->records;
     const char *name = sample < records->count ? records->name[sample] : "";
     return error_set(err, STATUS_INVALID, NULL,
-                     "target=number: sample %lld%s%.80s%s has %lld of %d numbers; every sample needs all of them",
+                     "target=number: sample %lld%s%.80s%s has %lld of %d numbers; every sample needs all of them. "
+                     "missing=drop (motifctl: --missing drop) leaves out samples without numbers",
                      (long long)sample, name[0] ? " (" : "", name, name[0] ? ")" : "",
                      (long long)(b->width > 0 ? b->numbers % b->width : 0), b->width > 0 ? b->width : 1);
 }
 
 enum status builder_value(struct builder *b, double value, struct error *err)
 {
-    int64_t sample = b->at - 1;
+    int64_t sample = b->at - 1, kept = sample - b->missing_count;
     if (!(fabs(value) <= LARGEST))
         return error_set(err, STATUS_INVALID, NULL,
                          "target=number: a number of sample %lld is %g; it must be from %g to %g", (long long)sample,
                          value, -LARGEST, LARGEST);
-    if (sample == 0 && b->width < NUMBERS_MOST)
+    if (kept == 0 && b->width < NUMBERS_MOST)
         b->width++;
-    if (b->numbers < sample * b->width)
+    if (b->numbers < kept * b->width)
         return builder_too_few(b, err);
-    if (b->numbers >= b->at * b->width)
+    if (b->numbers >= (kept + 1) * b->width)
         return error_set(err, STATUS_INVALID, NULL, "target=number: sample %lld has more than %d numbers, %s",
                          (long long)sample, b->width,
-                         sample == 0 ? "the most that is allowed" : "which is how many the first sample has");
+                         kept == 0 ? "the most that is allowed" : "which is how many the first sample has");
     float *more = grown(b->c->number, (size_t)b->numbers, sizeof *more);
     if (!more)
         return error_memory(err, "numbers");
@@ -391,6 +394,10 @@ enum status builder_no_label(struct builder *b, const char *what, int64_t number
         return STATUS_OK;
     if (b->missing_count == 0)
         (void)snprintf(b->first_missing, sizeof b->first_missing, "%s %lld", what, (long long)number);
+    if (b->options->missing != MISSING_DROP && b->wanted == TARGET_NUMBER)
+        return error_set(err, STATUS_INVALID, NULL,
+                         "%s has no number; every %s needs one. missing=drop (motifctl: --missing drop) leaves it out",
+                         b->first_missing, what);
     if (b->options->missing != MISSING_DROP)
         return error_set(err, STATUS_INVALID, NULL,
                          "%s has no label; every %s needs one%s. missing=drop (motifctl: --missing drop) leaves it out",
@@ -407,8 +414,10 @@ enum status builder_label(struct builder *b, const char *text, size_t bytes, con
                           struct error *err)
 {
     bool several = has_several(b);
+    bool none = bytes == 0 || builder_says_missing(b, text, bytes);
     if (b->wanted == TARGET_NUMBER)
-        return append_values(b, text, bytes, err);
+        return none && (bytes > 0 || b->options->missing == MISSING_DROP) ? builder_no_label(b, what, number, err)
+                                                                          : append_values(b, text, bytes, err);
     if ((bytes == 0 && !several && !b->empties) || builder_says_missing(b, text, bytes))
         return builder_no_label(b, what, number, err);
     if (bytes == 0)

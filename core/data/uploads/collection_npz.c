@@ -32,8 +32,6 @@
 #include "core/formats/json/tensors.h"
 
 enum { SIDE = 4096, MEMBERS = 64, SAMPLE_NUMBERS = 1 << 26 };
-static const char *const member_names[] = {"x",       "y",     "positions", "boxes",  "group",  "part",
-                                           "columns", "names", "id",        "length", "options"};
 
 static int npz_member(const char *name, size_t bytes)
 {
@@ -364,7 +362,9 @@ static enum status read_array(struct npz *n, int member, const char *name, const
         return id_list_read(&n->ids, from, h, n->b->limits.samples, err);
     if (member == MEMBER_LENGTH && a->there[MEMBER_X] && n->late[0] == '\0')
         return error_set(err, STATUS_INVALID, NULL, "needs x in two dimensions, [sum of lengths][channels]");
-    enum status status = npy_body_read(from, h, NPZ_OTHER_NUMBERS, &a->member[member], err);
+    struct npy_header header = *h;
+    header.nan = member == MEMBER_Y && n->options->missing == MISSING_DROP; /* a sample without a label */
+    enum status status = npy_body_read(from, &header, NPZ_OTHER_NUMBERS, &a->member[member], err);
     return status || member != MEMBER_OPTIONS ? status : take_stated(n, err);
 }
 
@@ -413,35 +413,6 @@ static enum status take_columns(struct collection *c, const struct npy *names, i
         c->columns.count++;
     }
     return c->columns.count == cols ? STATUS_OK : error_memory(err, "names");
-}
-
-/* Checks that every member fits the number of samples and the kind of data. */
-static enum status check_arrays(const struct arrays *a, const struct collection *c, enum collection_target wanted,
-                                int64_t count, int64_t cols, struct error *err)
-{
-    const struct npy *positions = &a->member[MEMBER_POSITIONS];
-    bool ragged = a->there[MEMBER_LENGTH], each = ragged ? positions->rank == 1 : positions->rank == 2;
-    int64_t columns = c->start[c->count] - c->start[c->count - count];
-    for (int m = MEMBER_Y; m <= MEMBER_PART; m++) {
-        const struct npy *array = &a->member[m];
-        if (m == MEMBER_BOXES || !a->there[m] || (m == MEMBER_POSITIONS && ragged))
-            continue;
-        if (array->rank < 1 || array->rank > 2 || array->dim[0] != count)
-            return error_set(err, STATUS_INVALID, NULL, "member '%s' must have one entry for each of the %lld samples",
-                             member_names[m], (long long)count);
-    }
-    for (int m = MEMBER_GROUP; m <= MEMBER_PART; m++)
-        if (a->there[m] && a->member[m].rank != 1)
-            return array_fault(member_names[m], "must have one dimension, one entry for each sample", err);
-    if (a->there[MEMBER_POSITIONS] && (a->there[MEMBER_Y] || c->kind != COLLECTION_SEQUENCES || !each ||
-                                       (!ragged && positions->dim[1] != cols) || positions->count != (size_t)columns))
-        return array_fault("positions",
-                           "requires samples of one row ([n][1][cols]), one class for each column, and no y", err);
-    if (a->there[MEMBER_BOXES] && !a->there[MEMBER_Y])
-        return array_fault("boxes", "requires labels in member y", err);
-    if (a->there[MEMBER_BOXES] && wanted == TARGET_NUMBER)
-        return array_fault("boxes", "is not allowed with target=number, because numbers have no symbols", err);
-    return STATUS_OK;
 }
 
 /* Whether a further file names a table's columns as the first one did. */
@@ -498,7 +469,7 @@ static enum status take_labels(struct npz *n, int64_t first, struct error *err)
     enum array_use use = USE_NONE;
     if (c->count == 0)
         return error_set(err, STATUS_INVALID, NULL, "there are no samples; the file needs at least one");
-    enum status status = check_arrays(a, c, n->b->wanted, c->count - first, n->cols, err);
+    enum status status = arrays_check(a, c, n->b->wanted, c->count - first, n->cols, err);
     if (status)
         return status;
     if (a->there[MEMBER_POSITIONS])
@@ -570,7 +541,7 @@ static enum status npz_end(struct npz *n, int64_t first, struct error *err)
     return status ? status : id_list_check(&n->ids, n->b->c->count, err);
 }
 
-enum status npz_add(struct npz *n, const struct byte_source *from, struct error *err)
+static enum status add_npz(struct npz *n, const struct byte_source *from, struct error *err)
 {
     struct archive_limits bounds = {MEMBERS, n->b->limits.bytes * 8 + ((int64_t)1 << 30)};
     int64_t first = n->b->c->count;
@@ -579,7 +550,7 @@ enum status npz_add(struct npz *n, const struct byte_source *from, struct error 
     return status ? status : npz_end(n, first, err);
 }
 
-enum status npz_add_npy(struct npz *n, bool ids, const struct byte_source *from, struct error *err)
+static enum status add_npy(struct npz *n, bool ids, const struct byte_source *from, struct error *err)
 {
     struct npy_header h;
     close_arrays(n);
@@ -593,50 +564,6 @@ enum status npz_add_npy(struct npz *n, bool ids, const struct byte_source *from,
         return status;
     status = name_columns(n, err);
     n->files++;
-    return status;
-}
-
-enum status npz_finish(struct npz *n, struct error *err)
-{
-    enum status status = id_list_check(&n->ids, n->b->c->count, err);
-    if (status)
-        return status;
-    status = array_labels_unused(n->b, &n->arrays, n->use, err);
-    if (status)
-        return status;
-    n->b->c->records = n->ids.names;
-    n->ids = (struct id_list){0};
-    status = builder_finish(n->b, n->use == USE_COLUMNS, err);
-    return status ? status : stated_check(&n->arrays.stated, n->b->c, err);
-}
-
-enum status collection_read_npz(const struct byte_source *from, const struct collection_options *options,
-                                const struct collection_limits *limits, struct collection *c, struct error *err)
-{
-    struct builder b;
-    struct npz n;
-    builder_init(&b, c, options, limits);
-    npz_open(&n, &b, options);
-    enum status status = npz_add(&n, from, err);
-    if (!status)
-        status = npz_finish(&n, err);
-    npz_close(&n);
-    builder_close(&b);
-    return status;
-}
-
-enum status collection_read_npy(const struct byte_source *from, const struct collection_options *options,
-                                const struct collection_limits *limits, struct collection *c, struct error *err)
-{
-    struct builder b;
-    struct npz n;
-    builder_init(&b, c, options, limits);
-    npz_open(&n, &b, options);
-    enum status status = npz_add_npy(&n, false, from, err);
-    if (!status)
-        status = npz_finish(&n, err);
-    npz_close(&n);
-    builder_close(&b);
     return status;
 }
 
@@ -667,7 +594,7 @@ static bool has_length(const struct tensors *t)
     return false;
 }
 
-enum status npz_add_tensors(struct npz *n, const struct byte_source *from, struct error *err)
+static enum status add_tensors(struct npz *n, const struct byte_source *from, struct error *err)
 {
     struct tensors t;
     int64_t first = n->b->c->count;
@@ -688,17 +615,70 @@ enum status npz_add_tensors(struct npz *n, const struct byte_source *from, struc
     return status ? status : npz_end(n, first, err);
 }
 
-enum status collection_read_tensors(const struct byte_source *from, const struct collection_options *options,
-                                    const struct collection_limits *limits, struct collection *c, struct error *err)
+/* ---- files ------------------------------------------------------------------------------------------------- */
+
+/* Whether the name of a member of an archive says that it contains ids: "id.npy", "ids-0003.npy". */
+static bool ids_named(const char *name)
+{
+    size_t bytes = strncmp(name, "ids", 3) == 0 ? 3 : 2;
+    return strncmp(name, "id", 2) == 0 && strchr("-_.0123456789", name[bytes]) != NULL;
+}
+
+bool npz_named(const char *name)
+{
+    const char *end = strrchr(name, '.');
+    return end && (strcmp(end, ".npz") == 0 || strcmp(end, ".npy") == 0 || strcmp(end, ".safetensors") == 0);
+}
+
+enum status npz_add(struct npz *n, const char *name, const struct byte_source *from, struct error *err)
+{
+    const char *end = strrchr(name, '.');
+    const bool first = n->b->rounded.count == 0;
+    enum status status = strcmp(end, ".npz") == 0   ? add_npz(n, from, err)
+                         : strcmp(end, ".npy") == 0 ? add_npy(n, ids_named(name), from, err)
+                                                    : add_tensors(n, from, err);
+    if (first && end > name)
+        rounded_within(&n->b->rounded, name);
+    return status;
+}
+
+enum status npz_finish(struct npz *n, struct error *err)
+{
+    enum status status = id_list_check(&n->ids, n->b->c->count, err);
+    if (status)
+        return status;
+    status = array_labels_unused(n->b, &n->arrays, n->use, err);
+    if (status)
+        return status;
+    n->b->c->records = n->ids.names;
+    n->ids = (struct id_list){0};
+    status = builder_finish(n->b, n->use == USE_COLUMNS, err);
+    return status ? status : stated_check(&n->arrays.stated, n->b->c, err);
+}
+
+static enum status read_file(const char *ending, const struct byte_source *from,
+                             const struct collection_options *options, const struct collection_limits *limits,
+                             struct collection *c, struct error *err)
 {
     struct builder b;
     struct npz n;
     builder_init(&b, c, options, limits);
     npz_open(&n, &b, options);
-    enum status status = npz_add_tensors(&n, from, err);
+    enum status status = npz_add(&n, ending, from, err);
     if (!status)
         status = npz_finish(&n, err);
     npz_close(&n);
     builder_close(&b);
     return status;
 }
+
+#define READER(format, ending)                                                                                         \
+    enum status collection_read_##format(const struct byte_source *from, const struct collection_options *options,     \
+                                         const struct collection_limits *limits, struct collection *c,                 \
+                                         struct error *err)                                                            \
+    {                                                                                                                  \
+        return read_file(ending, from, options, limits, c, err);                                                       \
+    }
+READER(npz, ".npz")
+READER(npy, ".npy")
+READER(tensors, ".safetensors")

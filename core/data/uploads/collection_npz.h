@@ -26,13 +26,12 @@ struct npz {
 };
 void npz_open(struct npz *n, struct builder *b, const struct collection_options *options);
 void npz_close(struct npz *n);
-/* Reads a file and adds its samples. STATUS_INVALID: a fault of the file, or its samples differ in kind or shape from
- * those of earlier files. */
-enum status npz_add(struct npz *n, const struct byte_source *from, struct error *err);
-/* Adds the samples of an .npy file. If `ids` is true, the file contains ids of samples instead. */
-enum status npz_add_npy(struct npz *n, bool ids, const struct byte_source *from, struct error *err);
-/* Adds the samples of a safetensors file. */
-enum status npz_add_tensors(struct npz *n, const struct byte_source *from, struct error *err);
+/* Whether the ending of a name is that of a file of arrays: .npz, .npy or .safetensors. */
+bool npz_named(const char *name);
+/* Reads a file of arrays and adds its samples or, if the name says so (id.npy), ids of samples. name: of a member of an
+ * archive; only the ending if there is no archive. STATUS_INVALID: a fault of the file, or its samples differ in kind
+ * or shape from those of earlier files. */
+enum status npz_add(struct npz *n, const char *name, const struct byte_source *from, struct error *err);
 
 /* Finishes the builder's collection after the last file. */
 enum status npz_finish(struct npz *n, struct error *err);

@@ -143,7 +143,11 @@ static enum status add_recording(struct tar *t, const char *name, const char *by
 {
     struct audio_wave wave;
     float *values;
-    enum status status = audio_wave_decode(bytes, size, &wave, err);
+    enum status status = audio_wave_head(bytes, size, &wave, err);
+    if (!status)
+        status = recordings_check(&t->sound, &t->b, &wave, err);
+    if (!status)
+        status = audio_wave_decode(bytes, size, &wave, err);
     if (status)
         return status;
     if (wave.count == 0)
@@ -151,7 +155,7 @@ static enum status add_recording(struct tar *t, const char *name, const char *by
     if (!status)
         status = set_kind(t, COLLECTION_RECORDINGS, 1, 1, err);
     if (!status)
-        status = recordings_add(&t->sound, &t->b, &wave, err);
+        status = recordings_add(&t->sound, &wave, err);
     if (!status)
         status = builder_sample(&t->b, wave.count, &values, err);
     if (!status)
@@ -181,33 +185,13 @@ static enum status add_media(struct tar *t, const char *name, const struct byte_
     return status;
 }
 
-/* Returns whether the name of a member says that it contains ids instead of samples: "id.npy", "ids-0003.npy". */
-static bool ids_named(const char *name)
-{
-    size_t bytes = strncmp(name, "ids", 3) == 0 ? 3 : 2;
-    return strncmp(name, "id", 2) == 0 && strchr("-_.0123456789", name[bytes]) != NULL;
-}
-
-static bool arrays_named(const char *name)
-{
-    return ends_in(name, ".npz") || ends_in(name, ".npy") || ends_in(name, ".safetensors");
-}
-
 /* Adds the samples of a file of arrays. An archive with such a file contains no samples in other files. */
 static enum status add_arrays(struct tar *t, const char *name, const struct byte_source *bytes, struct error *err)
 {
     if (t->npz.files == 0 && t->b.c->count > 0)
         return error_set(err, STATUS_INVALID, NULL,
                          "an archive must contain only arrays, only pictures or only recordings");
-    struct rounded before = t->b.rounded, *now = &t->b.rounded;
-    enum status status = ends_in(name, ".npz")   ? npz_add(&t->npz, bytes, err)
-                         : ends_in(name, ".npy") ? npz_add_npy(&t->npz, ids_named(name), bytes, err)
-                                                 : npz_add_tensors(&t->npz, bytes, err);
-    struct rounded added = *now;
-    added.count -= before.count;
-    *now = before;
-    rounded_join(now, &added, name);
-    return status;
+    return npz_add(&t->npz, name, bytes, err);
 }
 
 /* Returns the length of a file's name without the ending, if the ending is that of a file of regions (".bed"); else
@@ -295,7 +279,7 @@ static enum status add_member(struct tar *t, const char *name, const struct byte
         return keep_text(&t->boxes, name, bytes, MEMBER_BYTES, err);
     if (picture_file_named(last) || ends_in(last, ".wav"))
         return add_media(t, name, bytes, err);
-    if (arrays_named(last))
+    if (npz_named(last))
         return add_arrays(t, last, bytes, err);
     if (ends_in(last, ".fa") || ends_in(last, ".fasta") || ends_in(last, ".fna"))
         return keep_text(&t->fasta, name, bytes, FASTA_BYTES, err);

@@ -33,27 +33,31 @@ static enum status prepare(struct recordings *r, int from, int to, struct error 
     return STATUS_OK;
 }
 
-/* Refuses a recording that takes too much space, before it is resampled. */
-static enum status check_size(const struct builder *b, const struct audio_wave *wave, int to, struct error *err)
+enum status recordings_check(const struct recordings *r, const struct builder *b, const struct audio_wave *wave,
+                             struct error *err)
 {
+    int to = r->stated > 0 ? r->stated : wave->rate;
     double seconds = wave->count / (double)wave->rate, samples = seconds * to, fits = to;
     int64_t room = value_store_left(&b->store) / (int64_t)sizeof(float) - b->store.pending;
     if (samples <= AUDIO_WAVE_FRAMES && samples <= (double)room)
         return STATUS_OK;
     if (samples > (double)room)
-        return error_set(err, STATUS_LIMIT, NULL,
-                         "with this recording (%.1f s), the samples at %d Hz take more than %lld bytes, the most that "
-                         "is allowed; upload with rate=%d, which takes half of the space, or upload fewer files",
-                         seconds, to, (long long)b->limits.bytes, to / 2);
+        return error_set(
+            err, STATUS_LIMIT, NULL,
+            "with this recording (%.1f s, %.0f bytes of samples), the samples at %d Hz take more than %lld "
+            "bytes, the most that is allowed; upload with rate=%d, which takes half of the space, or "
+            "upload fewer files",
+            seconds, samples * (double)sizeof(float), to, (long long)b->limits.bytes, to / 2);
     while (fits * seconds > AUDIO_WAVE_FRAMES)
         fits /= 2;
     return error_set(err, STATUS_LIMIT, NULL,
-                     "the recording has %.1f s and %.0f samples at %d Hz; at most %d samples are allowed: upload with "
+                     "the recording has %.1f s and %.0f samples at %d Hz, which a job holds in memory as a whole; at "
+                     "most %d samples are allowed: upload with "
                      "rate=%.0f, or cut it into shorter files",
                      seconds, samples, to, AUDIO_WAVE_FRAMES, fits);
 }
 
-enum status recordings_add(struct recordings *r, const struct builder *b, struct audio_wave *wave, struct error *err)
+enum status recordings_add(struct recordings *r, struct audio_wave *wave, struct error *err)
 {
     int *rate = grown(r->rate, (size_t)r->count, sizeof *rate);
     int to = r->stated > 0 ? r->stated : wave->rate;
@@ -63,11 +67,10 @@ enum status recordings_add(struct recordings *r, const struct builder *b, struct
     r->lowest = r->lowest == 0 || wave->rate < r->lowest ? wave->rate : r->lowest;
     r->highest = wave->rate > r->highest ? wave->rate : r->highest;
     r->rate[r->count++] = wave->rate;
-    enum status status = check_size(b, wave, to, err);
-    if (status || to == wave->rate)
-        return status;
+    if (to == wave->rate)
+        return STATUS_OK;
     r->changed++;
-    status = prepare(r, wave->rate, to, err);
+    enum status status = prepare(r, wave->rate, to, err);
     return status ? status : audio_wave_resample(r->resampler, wave, AUDIO_WAVE_FRAMES, err);
 }
 

@@ -18,9 +18,12 @@ struct recordings {
 };
 void recordings_close(struct recordings *r);
 
-/* Notes the rate of the next recording, and changes it if the user states another one. STATUS_LIMIT: the samples take
- * more space than is left; the message says how much, and which option reduces it. */
-enum status recordings_add(struct recordings *r, const struct builder *b, struct audio_wave *wave, struct error *err);
+/* Computes the space of the next recording from its header, before it is decoded. STATUS_LIMIT: the samples take more
+ * space than is left; the message says how much, and which option reduces it. */
+enum status recordings_check(const struct recordings *r, const struct builder *b, const struct audio_wave *wave,
+                             struct error *err);
+/* Notes the rate of the next recording, and changes it if the user states another one. */
+enum status recordings_add(struct recordings *r, struct audio_wave *wave, struct error *err);
 /* Makes the rates of all recordings equal, sets the rate of the collection, and warns if a recording was changed. */
 enum status recordings_finish(struct recordings *r, struct builder *b, struct error *err);
 

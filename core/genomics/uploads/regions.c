@@ -287,15 +287,17 @@ static enum status find_label(struct regions *s, const struct line *line, struct
         return bed_fault(line, "a label is not UTF-8 text", err);
     text = plain_trimmed(text);
     *label = -1;
-    if (o->target == TARGET_NUMBER && column > 0) {
+    bool none = text.size == 0 || plain_is(text, ".") || builder_says_missing(s->b, text.at, text.size);
+    if (o->target == TARGET_NUMBER && column > 0 && !(none && o->missing == MISSING_DROP)) {
         struct error cause = {0};
         enum status status = text.size == 0 ? error_set(&cause, STATUS_INVALID, NULL, "the field is empty")
                                             : builder_values_check(text.at, text.size, &cause);
         if (status)
-            return error_set(err, status, NULL, "BED, line %lld, column %d: %s", (long long)line->number, column,
-                             cause.message);
+            return error_set(err, status, NULL, "BED, line %lld, column %d: %s%s", (long long)line->number, column,
+                             cause.message,
+                             none ? "; missing=drop (motifctl: --missing drop) leaves out regions without one" : "");
     }
-    if (text.size == 0 || plain_is(text, "."))
+    if (text.size == 0 || plain_is(text, ".") || (none && o->target == TARGET_NUMBER))
         return STATUS_OK;
     return name_list_add(&s->labels, text.at, text.size, label, err);
 }
@@ -469,8 +471,9 @@ static enum status join_regions(struct regions *s, struct error *err)
  * comes from the user or is the name of the file; it is one name, even if it contains spaces. */
 static enum status add_label(struct regions *s, const struct region *r, struct error *err)
 {
+    bool numbers = s->options->target == TARGET_NUMBER && label_column(s->options) > 0;
     if (r->label < 0)
-        return STATUS_OK;
+        return numbers ? builder_no_label(s->b, "region", s->b->at, err) : STATUS_OK;
     const char *label = s->labels.names.name[r->label];
     return label_column(s->options) > 0 ? builder_label(s->b, label, strlen(label), "region", s->b->at, err)
                                         : builder_token_once(s->b, label, strlen(label), err);

@@ -168,6 +168,17 @@ static enum status take_label(struct table *t, struct error *err)
     struct builder *b = &t->b;
     enum status status = STATUS_OK;
     if (b->wanted == TARGET_NUMBER) {
+        for (int i = 0; i < t->columns.labels; i++) {
+            const char *cell = t->csv.field[t->columns.label_column[i]];
+            if (cell[0] != '\0' && !builder_says_missing(b, cell, strlen(cell)))
+                continue;
+            if (t->options->missing == MISSING_DROP)
+                return builder_no_label(b, "row", t->csv.row, err);
+            return error_set(err, STATUS_INVALID, NULL,
+                             "row %lld, column '%.60s': '%.40s' is not a number; missing=drop (motifctl: --missing "
+                             "drop) leaves out rows without one",
+                             (long long)t->csv.row, t->csv.name[t->columns.label_column[i]], cell);
+        }
         for (int i = 0; !status && i < t->columns.labels; i++) {
             float value = 0;
             status = csv_value(&t->csv, t->columns.label_column[i], &value, err);

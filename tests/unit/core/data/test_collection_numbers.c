@@ -8,6 +8,7 @@
 #include "core/data/uploads/collection.h"
 
 static struct error err;
+static struct collection_options read_options; /* of read_arrays() */
 static char packed[1 << 16];
 static size_t packed_size;
 
@@ -64,7 +65,7 @@ static enum status read_arrays(const struct member *members, size_t count, struc
     }
     assert_int_equal(archive_write_close(a), ARCHIVE_OK);
     archive_write_free(a);
-    return read_bytes("npz", packed, packed_size, (struct collection_options){0}, c);
+    return read_bytes("npz", packed, packed_size, read_options, c);
 }
 
 static const unsigned char x_bytes[12] = {1, 2, 3, 4, 5, 6, 7, 8, 9, 0, 2, 9};
@@ -277,6 +278,47 @@ static void whole_numbers_that_lose_digits_are_counted(void **state)
     check_rounded(&c, 1, "the numbers of sample 1, -16777217 became -16777216");
 }
 
+/* Samples without a number are left out with missing=drop, in every format. */
+static void samples_without_numbers_can_be_left_out(void **state)
+{
+    static const double some[] = {NAN, 0.5, NAN, 2, 1, NAN, 3, 4};
+    static const float infinite[] = {1, INFINITY, 2, 3};
+    static const char names[] = "updn";
+    const struct collection_options drop = {.missing = MISSING_DROP},
+                                    signals = {.missing = MISSING_DROP, .layout = LAYOUT_SIGNALS, .label = "up,down"};
+    struct collection c;
+    read_options = drop;
+    assert_int_equal(READ(&c, {"y", "<f8", "4, 2", some, sizeof some}, {"names", "|S2", "2,", names, 4}), STATUS_OK);
+    assert_true(c.count == 1 && c.vocabulary.count == 2 && strcmp(c.vocabulary.name[1], "dn") == 0);
+    check_number(&c, 0, 3);
+    check_number(&c, 1, 4);
+    assert_true(collection_value(&c, 0) <= 0 && collection_value(&c, 2) >= 9); /* the last sample */
+    assert_string_equal(c.warning[0].code, "missing-labels");
+    assert_non_null(strstr(c.warning[0].text, "3 of 4 samples"));
+    collection_close(&c);
+    assert_int_equal(READ(&c, {"y", "<f4", "4,", infinite, sizeof infinite}), STATUS_INVALID);
+    says("is not finite");
+    read_options = (struct collection_options){0};
+    assert_int_equal(READ(&c, {"y", "<f8", "4, 2", some, sizeof some}), STATUS_INVALID);
+    assert_int_equal(read_text("csv", "a,up,down\n1,NA,2\n3,4,5\n6,7,\n8,9,10\n", signals, &c), STATUS_OK);
+    assert_true(c.count == 2 && collection_value(&c, 0) <= 3 && collection_value(&c, 1) >= 8);
+    for (int i = 0; i < 4; i++)
+        check_number(&c, i, (const double[]){4, 5, 9, 10}[i]);
+    collection_close(&c);
+    assert_int_equal(read_text("fasta", ">a\nACGT\n>b 2\nAACC\n>c NaN\nACGT\n>d -1\nACCC\n", drop, &c), STATUS_OK);
+    assert_true(c.count == 2 && strcmp(c.records.name[0], "b") == 0 && strcmp(c.records.name[1], "d") == 0);
+    check_number(&c, 0, 2);
+    check_number(&c, 1, -1);
+    collection_close(&c);
+    assert_int_equal(read_text("fasta", ">a\nACGT\n", drop, &c), STATUS_INVALID);
+    says("missing=drop leaves none");
+    assert_int_equal(read_text("fasta", ">a 1\nACGT\n>b NA\nACCC\n", (struct collection_options){0}, &c),
+                     STATUS_INVALID);
+    says("record 2 has no number; every record needs one. missing=drop");
+    assert_int_equal(read_text("fasta", ">a\nACGT\n>b 1\nACCC\n>c 1 2\nACGG\n", drop, &c), STATUS_INVALID);
+    says("sample 2 has more than 1 numbers");
+}
+
 /* ---- the stored form ----------------------------------------------------------------------------------------- */
 
 static enum status put(void *context, const void *bytes, size_t count, struct error *error)
@@ -326,6 +368,7 @@ int main(void)
         cmocka_unit_test(equal_numbers_cause_a_warning),
         cmocka_unit_test(columns_of_a_table_of_signals_are_numbers),
         cmocka_unit_test(words_of_a_fasta_header_are_numbers),
+        cmocka_unit_test(samples_without_numbers_can_be_left_out),
         cmocka_unit_test(whole_numbers_that_lose_digits_are_counted),
         cmocka_unit_test(stored_numbers_are_read_again_and_damage_is_noticed),
     };

@@ -221,6 +221,13 @@ static void shards_that_do_not_fit_are_refused(void **state)
     }
     buf_close(&grouped);
     a = begin();
+    add_npy(a, "a.npy", "<f4", "1, 2", x, 8);
+    add_npy(a, "run/wide.npy", "<i8", "1, 2", (const int64_t[]){1, 16777217}, 16);
+    assert_int_equal(read_tar(a, &c), STATUS_OK);
+    assert_string_equal(c.warning[0].code, "rounded");
+    assert_non_null(strstr(c.warning[0].text, "the first: wide.npy, x, row 0, column 1 (counted from 0): 16777217"));
+    collection_close(&c);
+    a = begin();
     add_npy(a, "ideal.npy", "<f4", "2, 2", x, 16); /* a file of samples, although its name begins with "id" */
     assert_int_equal(read_tar(a, &c), STATUS_OK);
     assert_int_equal(c.count, 2);

@@ -11,6 +11,7 @@
 #include "core/data/files/input_file.h"
 #include "core/formats/audio_wave.h"
 #include "tests/support/archive_add.h"
+#include "tests/support/fault.h"
 
 enum { COUNT = 4410 };
 static const double TURN = 6.283185307179586;
@@ -150,10 +151,45 @@ static void the_rate_of_the_upload_wins(void **state)
     assert_int_equal(read_recordings(calls, 2, with_rate(44101), 1 << 20, &c), STATUS_LIMIT);
     assert_non_null(strstr(err.message, "choose another rate with the option rate"));
     assert_int_equal(read_recordings(calls, 2, with_rate(0), 20000, &c), STATUS_LIMIT);
-    assert_non_null(strstr(err.message, "the samples at 44100 Hz take more than 20000 bytes, the most that is allowed; "
+    assert_non_null(strstr(err.message, "(0.1 s, 17640 bytes of samples), the samples at 44100 Hz take more than 20000 "
+                                        "bytes, the most that is allowed; "
                                         "upload with rate=22050"));
     assert_int_equal(read_recordings(calls, 2, with_rate(22050), 20000, &c), STATUS_OK);
     collection_close(&c);
+}
+
+/* The header alone says that a recording is too long, so that it is refused before it is decoded. */
+static void long_recordings_are_refused_before_they_are_decoded(void **state)
+{
+    enum { LONG = AUDIO_WAVE_FRAMES + 1, HEAD = 44 };
+    static size_t archive_bytes;
+    char *file = calloc(1, HEAD + LONG), *whole = malloc(LONG + (1 << 16));
+    struct collection c;
+    struct archive *a = archive_write_new();
+    const int32_t sizes[] = {LONG, 44100};
+    (void)wav(file, 44100, 0, 0, 1);
+    memcpy(file + 28, &sizes[1], 4); /* 8 bits: one byte for a sample */
+    file[32] = 1;
+    file[34] = 8;
+    memcpy(file + 40, &sizes[0], 4);
+    assert_int_equal(archive_write_set_format_ustar(a), ARCHIVE_OK);
+    assert_int_equal(archive_write_open_memory(a, whole, LONG + (1 << 16), &archive_bytes), ARCHIVE_OK);
+    archive_add(a, "0.wav", file, HEAD + LONG);
+    assert_int_equal(archive_write_close(a), ARCHIVE_OK);
+    archive_write_free(a);
+    struct byte_source_memory memory = {(const unsigned char *)whole, archive_bytes, 0};
+    struct byte_source from = byte_source_of_memory(&memory);
+    const struct collection_options options = {.label = "", .group = ""};
+    const struct collection_limits limits = COLLECTION_LIMITS;
+    size_t before = fault_bytes();
+    err = (struct error){0};
+    assert_int_equal(collection_read(collection_format_named("tar"), &from, &options, &limits, &c, &err), STATUS_LIMIT);
+    assert_non_null(strstr(err.message, "member '0.wav': the recording has 380.4 s and 16777217 samples at 44100 Hz"));
+    assert_non_null(strstr(err.message, "upload with rate=22050"));
+    assert_true(fault_bytes() - before <
+                6 * (size_t)LONG); /* the file takes 4 bytes while it grows; samples would add 4 */
+    free(file);
+    free(whole);
 }
 
 static enum status put(void *context, const void *bytes, size_t count, struct error *e)
@@ -242,6 +278,7 @@ int main(void)
     const struct CMUnitTest tests[] = {cmocka_unit_test(recordings_keep_the_rate_of_their_files),
                                        cmocka_unit_test(recordings_of_several_rates_get_the_lowest_one),
                                        cmocka_unit_test(the_rate_of_the_upload_wins),
+                                       cmocka_unit_test(long_recordings_are_refused_before_they_are_decoded),
                                        cmocka_unit_test(the_stored_form_has_the_rate_and_without_one_it_is_8000),
                                        cmocka_unit_test(a_query_states_the_rate_of_its_recording),
                                        cmocka_unit_test(archives_of_other_systems_are_read)};

@@ -306,6 +306,12 @@ static void a_column_has_the_number_of_a_region(void **state)
     refused("chr1\t100\t200\ta\t7\nchr2\t100\t200\tb\thigh\n", &options,
             "BED, line 2, column 5: 'high' is not a number");
     refused("chr1\t100\t200\ta\t7\nchr2\t100\t200\tb\t.\n", &options, "BED, line 2, column 5: '.' is not a number");
+    options.missing = MISSING_DROP;
+    assert_int_equal(read_regions("chr1\t100\t200\ta\t.\nchr2\t100\t200\tb\t-5\nchr1\t100\t200\ta\tNA\n", &options, &c),
+                     STATUS_OK);
+    assert_true(c.count == 1 && c.number[0] == -5);
+    collection_close(&c);
+    options.missing = MISSING_REFUSE;
     refused("chr1\t100\t200\ta\t1,5\nchr2\t100\t200\tb\t7\n", &options,
             "line 1, column 5: '1,5' may be numbers with a decimal comma");
     assert_int_equal(read_regions("\xEF\xBB\xBF"
