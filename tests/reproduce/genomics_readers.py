@@ -12,7 +12,6 @@ import gzip
 import io
 import os
 import random
-import struct
 import sys
 import tempfile
 import warnings
@@ -26,6 +25,7 @@ from Bio import SeqIO, motifs
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "harness"))
 from daemon import Daemon  # noqa: E402
+from readers import Comparison, Stored  # noqa: E402
 
 warnings.filterwarnings("ignore")
 TURN = str.maketrans("ACGTN", "TGCAN")
@@ -37,36 +37,6 @@ KNOWN = {name: "U and codes of several bases have no input of their own; motifd 
 def bases(text):
     """The letters of a sequence as motifd stores them."""
     return "".join(c if c in "ACGT" else "N" for c in text.upper().replace("U", "T"))
-
-
-class Stored:
-    """A stored data set (core/base/snapshot.h)."""
-    def __init__(self, path):
-        with open(path, "rb") as file:
-            self.bytes = file.read()
-        count, = struct.unpack_from("<I", self.bytes, 8)
-        self.data = -(-(24 + 152 * count) // 64) * 64
-        self.entries = {}
-        for i in range(count):
-            name, *_, offset, size = struct.unpack_from("<96sBBB5x4QQQ", self.bytes, 24 + 152 * i)
-            self.entries[name.rstrip(b"\0").decode()] = self.bytes[self.data + offset:self.data + offset + size]
-        self.channels, self.count = self.numbers("head", "<i8")[3], self.numbers("head", "<i8")[2]
-        start = self.numbers("start", "<i8")
-        flat = self.numbers("values", "<f4") if "values" in self.entries else self.numbers("bytes" if "bytes" in self.entries else "unit_bytes", "u1")
-        self.x = [flat[a * self.channels:b * self.channels].reshape(self.channels, -1) for a, b in zip(start, start[1:])]
-
-    def numbers(self, name, type_):
-        return np.frombuffer(self.entries.get(name, b""), type_)
-
-    def names(self, of):
-        return [text.decode() for text in self.entries.get(of, b"").split(b"\0")[:-1]]
-
-    def sequences(self):
-        return ["".join("ACGT"[column.argmax()] if column.any() else "N" for column in sample.T) for sample in self.x]
-
-    def labels(self):
-        ends, label, names = self.numbers("label_start", "<i8"), self.numbers("label", "<i4"), self.names("vocabulary")
-        return [[names[i] if names else i for i in label[a:b]] for a, b in zip(ends, ends[1:])]
 
 
 def fasta_files(rng):
@@ -160,26 +130,9 @@ def cell_files(rng):
 
 def main():
     program, rng = sys.argv[1] if len(sys.argv) > 1 else "build/motifd", random.Random(3)
-    tally, bad = {}, 0
     with tempfile.TemporaryDirectory(prefix="readers-") as folder, Daemon(program, os.path.join(folder, "r.db"), "--data", os.path.join(folder, "data")) as daemon:
-        def read(data, query):
-            data = data.encode() if isinstance(data, str) else data
-            status, _, body = daemon.ask("PUT", f"/v1/datasets/t?{query}", data, "application/octet-stream")
-            if status != 201:
-                return body
-            found = Stored(os.path.join(folder, "data", "t", "set.pack"))
-            assert daemon.ask("DELETE", "/v1/datasets/t")[0] == 204
-            return found
-
-        def count(kind, name, equal):
-            nonlocal bad
-            reason = None if equal else KNOWN.get(name)
-            all_, same, why = tally.setdefault(kind, [0, 0, []])
-            tally[kind][:2] = [all_ + 1, same + bool(equal)]
-            if not equal:
-                why.append(f"{name}: {reason or '?'}")
-                bad += reason is None
-
+        compare = Comparison(daemon, os.path.join(folder, "data"), KNOWN)
+        read, count = compare.read, compare.count
         for name, data in fasta_files(rng).items():
             path = os.path.join(folder, "x.fa")
             with open(path, "wb") as file:
@@ -244,10 +197,8 @@ def main():
             if "label" in query:
                 equal = equal and [label[0] for label in found.labels()] == [str(k) for k in theirs.obs["kind"]]
             count("h5ad", name, equal)
-    print("| files | variants | read equally | exceptions |\n| --- | --- | --- | --- |")
-    for kind, (all_, same, why) in tally.items():
-        print(f"| {kind} | {all_} | {same} | {'; '.join(why)} |")
-    return bad > 0
+    compare.print_table()
+    return compare.bad > 0
 
 
 if __name__ == "__main__":
