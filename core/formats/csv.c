@@ -111,6 +111,11 @@ static bool ends_field(const struct csv *csv, int byte)
     return byte == END || byte == '\n' || byte == '\r' || byte == csv->separator;
 }
 
+static bool ends_line(int byte)
+{
+    return byte == END || byte == '\n' || byte == '\r';
+}
+
 static bool blank(char c)
 {
     return c == ' ' || c == '\t';
@@ -136,7 +141,7 @@ static enum status read_field(struct csv *csv, int *byte, struct error *err)
         csv->at++;
         status = read_quoted(csv, err);
         if (!status)
-            status = skip_blanks(csv, byte, err);
+            status = csv->separator == ' ' ? peek(csv, byte, err) : skip_blanks(csv, byte, err);
         if (!status && !ends_field(csv, *byte))
             return csv_fault(csv, STATUS_INVALID,
                              "has text after a closing quote; a quote inside a quoted field must be doubled", err);
@@ -174,7 +179,10 @@ static enum status csv_finish(struct csv *csv, struct error *err)
         csv->field[i] = csv->record + csv->start[i];
         size_t length = (i + 1 < csv->count ? csv->start[i + 1] : csv->used) - csv->start[i] - 1;
         if (strlen(csv->field[i]) != length || !utf8_valid(csv->field[i], length))
-            return csv_fault(csv, STATUS_INVALID, "is not UTF-8; save the file in this encoding", err);
+            return csv_fault(csv, STATUS_INVALID,
+                             "is not UTF-8; save the file in this encoding (of "
+                             "Latin-1: iconv -f WINDOWS-1252 -t UTF-8 FILE)",
+                             err);
     }
     return STATUS_OK;
 }
@@ -197,9 +205,12 @@ static enum status read_line(struct csv *csv, bool *more, struct error *err)
     csv->row++;
     do {
         status = read_field(csv, &byte, err);
-        if (!status && byte == csv->separator && byte != END)
+        if (!status && byte == csv->separator && byte != END) {
             csv->at++;
-    } while (!status && byte != END && byte != '\n' && byte != '\r');
+            if (csv->separator == ' ') /* several blanks separate as one does, and the last ones separate nothing */
+                status = skip_blanks(csv, &byte, err);
+        }
+    } while (!status && !ends_line(byte));
     if (!status)
         status = end_line(csv, byte, err);
     return status ? status : csv_finish(csv, err);
@@ -220,12 +231,15 @@ enum status csv_next(struct csv *csv, bool *more, struct error *err)
 {
     enum status status = read_record(csv, more, err);
     if (!status && *more && csv->count != csv->columns)
-        return error_set(
-            err, STATUS_INVALID, NULL,
-            "row %lld has %d fields, but the header has %d, with '%s' between them; a line \"sep=;\" before "
-            "the header states another separator",
-            (long long)csv->row, csv->count, csv->columns,
-            csv->separator == '\t' ? "tab" : (char[]){csv->separator, '\0'});
+        return error_set(err, STATUS_INVALID, NULL,
+                         "row %lld has %d fields, but the header has %d, with '%s' between them; %s",
+                         (long long)csv->row, csv->count, csv->columns,
+                         csv->separator == '\t'  ? "tab"
+                         : csv->separator == ' ' ? "blank"
+                                                 : (char[]){csv->separator, '\0'},
+                         csv->count == csv->columns + 1 && csv->field[csv->columns][0] == '\0'
+                             ? "remove the separator at the end of the line"
+                             : "a line \"sep=;\" before the header states another separator");
     if (!status && !*more && csv->unclear_row > 0 && !csv->clear)
         return error_set(err, STATUS_INVALID, NULL,
                          "row %lld, column '%.60s': '%s' may have a decimal comma or a separator of thousands, and no "
@@ -236,20 +250,21 @@ enum status csv_next(struct csv *csv, bool *more, struct error *err)
 
 /* ---- the dialect ------------------------------------------------------------------------------------------- */
 
-static const char separators[] = "\t;,"; /* of equally good ones, the first is taken */
-enum { SEPARATORS = sizeof separators - 1 };
+/* Of equally good ones, the first is taken. '|' and blanks separate only where none of the others does. */
+static const char separators[] = "\t;,| ";
+enum { SEPARATORS = sizeof separators - 1, USUAL = 3, BLANKS = SEPARATORS - 1 };
 
 /* The bytes of a record that was not read yet. */
 struct ahead {
     size_t begin, end;     /* bytes [begin, end) of the block */
-    int count[SEPARATORS]; /* number of each separator outside quotes */
+    int count[SEPARATORS]; /* number of each separator outside quotes; several blanks in a row count as one */
     bool last_empty;       /* the last byte is a separator */
 };
 
 /* Looks at the first record at or after `at` that is not empty. It has no bytes at the end of the source. */
 static enum status look_ahead(struct csv *csv, size_t at, struct ahead *out, struct error *err)
 {
-    bool quoted = false;
+    bool quoted = false, gap = false, begun = false;
     size_t from = at; /* empty lines count, because they stay in memory */
     enum status status = STATUS_OK;
     *out = (struct ahead){at, at, {0}, false};
@@ -263,8 +278,16 @@ static enum status look_ahead(struct csv *csv, size_t at, struct ahead *out, str
             if (at > out->begin)
                 break;
             out->begin = at + 1;
+            gap = false;
             continue;
         }
+        if (!quoted && byte == ' ') {
+            gap = begun;
+            continue;
+        }
+        out->count[BLANKS] += gap;
+        begun = true;
+        gap = false;
         quoted = quoted != (byte == '"');
         const char *found = quoted || byte == '\0' ? NULL : strchr(separators, byte);
         if (found)
@@ -292,19 +315,39 @@ static enum status take_stated(struct csv *csv, const struct ahead *line, struct
                             "allowed; use a tab, ';', ',', '|' or ':'");
 }
 
-/* Chooses the separator that splits the header and the first record alike and into most fields. Without one, header and
- * record may differ by the name of the column of row names. */
-static void choose_separator(struct csv *csv, const struct ahead *header, const struct ahead *first)
+/* Chooses among the separators [begin, end) the one that splits the header and the first record alike and into most
+ * fields. Without one, header and record may differ by the name of the column of row names. */
+static void choose_among(struct csv *csv, int begin, int end, const struct ahead *header, const struct ahead *first)
 {
-    for (int names = 0; names < 3 && !csv->separator; names++)
-        for (int i = 0, most = 0; i < SEPARATORS; i++) {
-            bool fits = names == 2 || first->count[i] == header->count[i] + names;
-            if (!fits || header->count[i] <= most)
+    for (int names = 0; names < 2 && !csv->separator; names++)
+        for (int i = begin, most = 0; i < end; i++) {
+            if (first->count[i] != header->count[i] + names || header->count[i] <= most)
                 continue;
             most = header->count[i];
             csv->separator = separators[i];
         }
-    csv->separator = csv->separator ? csv->separator : ',';
+}
+
+static void choose_separator(struct csv *csv, const struct ahead *header, const struct ahead *first)
+{
+    choose_among(csv, 0, USUAL, header, first);
+    for (int i = USUAL; i < SEPARATORS; i++)
+        choose_among(csv, i, i + 1, header, first);
+    int most = USUAL - 1; /* if none fits, a later message says how many fields differ */
+    for (int i = 0; i < USUAL; i++)
+        most = header->count[i] > header->count[most] ? i : most;
+    csv->separator = csv->separator ? csv->separator : separators[most];
+}
+
+/* Whether a line is a comment: it begins with '#', and the next line is split into another number of fields. */
+static bool is_comment(const struct csv *csv, const struct ahead *line, const struct ahead *next)
+{
+    bool sharp = line->end > line->begin && csv->block[line->begin] == '#' && line->end < CSV_RECORD, table = false;
+    for (int i = 0; sharp && i < (table ? USUAL : SEPARATORS); i++) {
+        sharp = line->count[i] == 0 || next->count[i] != line->count[i];
+        table = table || next->count[i] > 0;
+    }
+    return sharp && (table || (next->end > next->begin && csv->block[next->begin] == '#'));
 }
 
 static enum status recognise(struct csv *csv, struct error *err)
@@ -317,6 +360,12 @@ static enum status recognise(struct csv *csv, struct error *err)
         status = look_ahead(csv, header.end, &header, err);
     if (!status)
         status = look_ahead(csv, header.end, &first, err);
+    while (!status && is_comment(csv, &header, &first)) {
+        csv->comments = true;
+        csv->at = header.end;
+        header = first;
+        status = look_ahead(csv, header.end, &first, err);
+    }
     if (status)
         return status;
     if (!csv->stated)
@@ -344,7 +393,9 @@ static enum status check_header(struct csv *csv, struct error *err)
     }
     for (int i = 0; !status && i < csv->count; i++) {
         if (i > 0 && csv->field[i][0] == '\0') /* the first name may be empty: the column may have names of rows */
-            status = error_set(err, STATUS_INVALID, NULL, "row 1: column %d has no name; only the first may have none",
+            status = error_set(err, STATUS_INVALID, NULL,
+                               "row 1: column %d has no name; only the first may have none: name it, or remove the "
+                               "separator at the end of each line",
                                i + 1);
         else if (i > 0 && strcmp(sorted[i - 1], sorted[i]) == 0)
             status = error_set(err, STATUS_INVALID, NULL, "row 1: two columns are called '%.60s'; names must be unique",
@@ -453,6 +504,30 @@ bool csv_rounds(const char *field, float value)
     return strcmp(text, digits) != 0;
 }
 
+bool csv_missing(const char *field)
+{
+    static const char *const texts[] = {"", "nan", "na", "n/a", "#n/a", "<na>", "nat", "none", "null"};
+    for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++)
+        if (strcasecmp(field, texts[i]) == 0)
+            return true;
+    return false;
+}
+
+/* What is wrong with a text that is no number, and the remedy. */
+static const char *not_a_number(const char *text)
+{
+    const char *digits = text + strspn(text, "+-");
+    if (csv_missing(text))
+        return "is no number, so the value is missing; fill it in, leave the row out, or leave the column out with "
+               "ignore (motifctl: --ignore COLUMN)";
+    if (digits[0] >= '0' && digits[0] <= '9' && strspn(digits, "0123456789.,' \xC2\xA0\xE2\x80\xAF") == strlen(digits))
+        return "contains separators of thousands; write the number without them";
+    if (digits[0] >= '0' && digits[0] <= '9')
+        return "is not a number; write it without units and signs, or leave the column out with ignore (motifctl: "
+               "--ignore COLUMN)";
+    return "is not a number; if the column is not a feature, leave it out with ignore (motifctl: --ignore COLUMN)";
+}
+
 static enum status value_fault(const struct csv *csv, int column, const char *what, struct error *err)
 {
     return error_set(err, STATUS_INVALID, NULL, "row %lld, column '%.60s': '%.40s' %s", (long long)csv->row,
@@ -505,12 +580,16 @@ enum status csv_value(struct csv *csv, int column, float *value, struct error *e
             (strchr(comma + 1, ',') || strchr(copy, '.') != comma || strchr(comma + 1, '.')))
             return value_fault(csv, column, "contains separators of thousands; write the number without them", err);
     }
-    if (!csv_number(copy, value))
-        return value_fault(csv, column,
-                           size == 0 ? "is not a number: the field is empty; fill it or leave the row out"
-                                     : "is not a number; if the column is not a feature, leave it out with ignore "
-                                       "(motifctl: --ignore COLUMN)",
-                           err);
+    if (strcasecmp(copy, "true") == 0 || strcasecmp(copy, "false") == 0) {
+        csv->booleans = true;
+        *value = strcasecmp(copy, "true") == 0 ? 1 : 0;
+        return STATUS_OK;
+    }
+    if (!csv_number(copy, value)) {
+        if (comma)
+            *comma = ',';
+        return value_fault(csv, column, not_a_number(copy), err);
+    }
     if (csv_rounds(copy, *value))
         rounded_add(&csv->rounded, "row %lld, column '%.60s': %.40s became %.0f", (long long)csv->row,
                     csv->name[column], copy, (double)*value);
@@ -521,10 +600,11 @@ enum status csv_value(struct csv *csv, int column, float *value, struct error *e
 
 void csv_dialect(const struct csv *csv, char out[CSV_DIALECT])
 {
-    const char *parts[5];
-    char between[32];
+    const char *parts[7];
+    char between[32] = "blanks between fields";
     int count = 0;
-    (void)snprintf(between, sizeof between, "'%c' between fields", csv->separator);
+    if (csv->separator != ' ')
+        (void)snprintf(between, sizeof between, "'%c' between fields", csv->separator);
     if (csv->separator != ',' && csv->separator != '\t')
         parts[count++] = between;
     if (csv->decimal == ',')
@@ -533,6 +613,10 @@ void csv_dialect(const struct csv *csv, char out[CSV_DIALECT])
         parts[count++] = "UTF-16";
     if (csv->row_names)
         parts[count++] = "names of rows in a first column without a name";
+    if (csv->comments)
+        parts[count++] = "comments before the header";
+    if (csv->booleans)
+        parts[count++] = "true and false as 1 and 0";
     out[0] = '\0';
     for (int i = 0; i < count; i++) {
         size_t used = strlen(out);

@@ -3,13 +3,15 @@
  * number of fields as the header.
  *
  * The dialect is recognised by the first two records:
- * - The separator is a tab, ';' or ',': the one that splits both records into equally many fields. A line "sep=;"
- *   before the header states it.
+ * - The separator is a tab, ';' or ',': the one that splits both records into equally many fields. Where none of them
+ *   does, it is '|' or blanks. A line "sep=;" before the header states it.
+ * - Lines before the header that begin with '#' are comments, if they have another number of fields than the next line.
  * - If the header has one name less than the first record, and the last field of this record is not empty, the first
  *   field of each record is the name of a row, as R writes it. Its column gets the name "".
- * - The text may be UTF-16 with a byte order mark (text_source.h). Lines end in LF, CR LF or CR.
+ * - The text may be UTF-16 (text_source.h). Lines end in LF, CR LF or CR.
  * - Blanks around fields are removed, but not those inside quotes. Empty lines are skipped.
- * - Numbers have a decimal point or a decimal comma, all of them the same; csv_value() decides.
+ * - Numbers have a decimal point or a decimal comma, all of them the same; csv_value() decides. "true" and "false" are
+ * 1 and 0.
  *
  * The bytes are untrusted. STATUS_INVALID, naming the row (the header is row 1): a wrong number of fields, a misplaced
  * or open quote, a NUL, bytes that are not UTF-8. STATUS_LIMIT: a record of more than CSV_RECORD bytes or CSV_FIELDS
@@ -33,6 +35,8 @@ struct csv {
     char decimal;           /* '.' or ','; NUL: no number so far has a decimal sign */
     int64_t row;            /* number of the current record, from 1; line ends inside quotes do not count */
     char **field;           /* [count] texts of the fields, NUL-terminated; valid until the next record */
+    bool booleans;          /* a field was read as true or false */
+    bool comments;          /* lines before the header were skipped */
     int count, columns;     /* count: number of fields of the current record; columns: number of fields of the header */
     char **name;            /* [columns] names of the columns, all different */
     struct rounded rounded; /* whole numbers that lost digits in csv_value() */
@@ -61,6 +65,8 @@ enum status csv_next(struct csv *csv, bool *more, struct error *err);
 /* Returns the index of the column with this name or, if no column has it, of the only column whose name differs just
  * in the case of ASCII letters; -1 if there is none. */
 int csv_find(const struct csv *csv, const char *name);
+/* Whether a text says that there is no value: empty, NaN, NA, None, null and the like, in any case. */
+bool csv_missing(const char *field);
 /* Parses a field as a finite float with a decimal point; false: it is not such a number. */
 bool csv_number(const char *field, float *value);
 /* Whether such a text is a whole number that `value`, its nearest float, does not equal. */
@@ -70,7 +76,7 @@ bool csv_rounds(const char *field, float value);
  * earlier numbers. */
 enum status csv_value(struct csv *csv, int column, float *value, struct error *err);
 /* Describes what is unusual in the dialect, for people: "';' between fields, decimal commas". "": nothing is. */
-enum { CSV_DIALECT = 120 };
+enum { CSV_DIALECT = 192 };
 void csv_dialect(const struct csv *csv, char out[CSV_DIALECT]);
 
 #endif

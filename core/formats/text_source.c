@@ -42,6 +42,8 @@ static enum status recognise(struct text_source *text, struct error *err)
     else if (n >= 2 && (memcmp(b, "\xFF\xFE", 2) == 0 || memcmp(b, "\xFE\xFF", 2) == 0)) {
         text->form = b[0] == 0xFF ? TEXT_UTF16_LITTLE : TEXT_UTF16_BIG;
         text->at = 2;
+    } else if (n >= 4 && (b[0] == 0) != (b[1] == 0) && (b[0] == 0) == (b[2] == 0) && (b[1] == 0) == (b[3] == 0)) {
+        text->form = b[1] == 0 ? TEXT_UTF16_LITTLE : TEXT_UTF16_BIG; /* two ASCII characters without a mark */
     }
     return STATUS_OK;
 }

@@ -65,7 +65,7 @@ struct collection_warning {
 
 /* How a reader understood a file, for the answer of an upload. Texts are for people; "" says nothing. */
 struct collection_recognised {
-    char table[128];  /* the dialect of a table: "';' between fields, decimal commas" */
+    char table[192];  /* the dialect of a table: "';' between fields, decimal commas" */
     char labels[128]; /* how a label's text was read: "a set of names separated by |" */
     int columns;      /* the columns of a table that are no features */
     struct collection_column {

@@ -214,31 +214,56 @@ static enum status inspect_labels(struct collection *c, struct error *err)
         found.count, c->vocabulary.count, found.text);
 }
 
-/* Whether a name alone says that something is not there: "unbound", "none", "0". */
-static bool says_nothing(const char *name)
+static bool one_of(const char *const *words, const char *word, size_t bytes)
 {
-    static const char *const words[] = {
-        "none",    "no",         "not",     "non",     "absent", "absence",  "negative", "neg",
-        "control", "background", "bg",      "unbound", "0",      "false",    "nothing",  "null",
-        "other",   "neither",    "empty",   "without", "-",      "shuffled", "normal",   "ok",
-        "okay",    "good",       "healthy", "nominal", "intact", "clean",    "faultless"};
-    for (size_t i = 0; i < sizeof words / sizeof words[0]; i++)
-        if (strcasecmp(name, words[i]) == 0)
+    for (; *words; words++)
+        if (strlen(*words) == bytes && strncasecmp(word, *words, bytes) == 0)
             return true;
     return false;
+}
+
+/* Whether a name alone says that something is not there: "unbound", "none", "0". Words may be joined by blanks, '_' or
+ * '-': "healthy control", "wild-type", "no finding". */
+static bool says_nothing(const char *name)
+{
+    static const char between[] = " _-";
+    static const char *const nothing[] = {
+        "none",    "no",         "not",        "non",       "absent",    "absence",  "negative", "neg",      "control",
+        "ctrl",    "background", "bg",         "unbound",   "0",         "false",    "nothing",  "null",     "other",
+        "neither", "empty",      "without",    "shuffled",  "normal",    "norm",     "ok",       "okay",     "good",
+        "healthy", "nominal",    "intact",     "clean",     "faultless", "flawless", "wt",       "wildtype", "baseline",
+        "mock",    "untreated",  "unaffected", "undamaged", "noise",     "silence",  "blank",    "pass",     "passed",
+        "gesund",  "fehlerfrei", "sain",       "sano",      "normale",   NULL};
+    static const char *const negations[] = {"no", "non", "not", "without", NULL};
+    static const char *const things[] = {"finding", "findings", "defect", "defects", "damage", "disease",
+                                         "event",   "target",   "fault",  "signal",  "object", "anomaly",
+                                         "tumor",   "tumour",   "lesion", NULL};
+    char joined[NAME_BYTES];
+    size_t used = 0;
+    bool all = true, negated = false;
+    for (const char *at = name + strspn(name, between); *at; at += strspn(at, between)) {
+        size_t bytes = strcspn(at, between);
+        all = all && (one_of(nothing, at, bytes) || (negated && one_of(things, at, bytes)));
+        negated = negated || one_of(negations, at, bytes);
+        if (used + bytes < sizeof joined)
+            memcpy(joined + used, at, bytes);
+        used += bytes;
+        at += bytes;
+    }
+    return used == 0 ? strcmp(name, "-") == 0 : all || (used < sizeof joined && one_of(nothing, joined, used));
 }
 
 /* Whether a name says that something is not there: as says_nothing(), or "not_bound", "non-site". other: the other
  * name of the vocabulary; the name "un" + other also counts. */
 static bool says_absence(const char *name, const char *other)
 {
-    static const char *const begins[] = {"not_", "not-", "non_", "non-",     "no_",     "no-",
-                                         "un",   "neg_", "neg-", "without_", "without-"};
+    static const char *const begins[] = {"not_", "not-", "not ", "non_", "non-", "non ",     "no_",      "no-",
+                                         "no ",  "un",   "neg_", "neg-", "neg ", "without_", "without-", "without "};
     if (says_nothing(name))
         return true;
     for (size_t i = 0; i < sizeof begins / sizeof begins[0]; i++) {
         size_t length = strlen(begins[i]);
-        bool separate = strchr("_-", begins[i][length - 1]) != NULL;
+        bool separate = strchr("_- ", begins[i][length - 1]) != NULL;
         if (strncasecmp(name, begins[i], length) == 0 && (separate || strcasecmp(name + length, other) == 0))
             return true;
     }
@@ -482,12 +507,33 @@ static double correlation(const struct collection *c, int column, const double *
     return spread > 0 ? fabs(xy - x * y / n) / sqrt(spread) : 0;
 }
 
-/* Warns about features that equal the class, and about features that have the name of a label. */
+/* Whether the values of a column count the rows: 0, 1, 2, ... or 1, 2, 3, ... Times may do so. */
+static bool counts_rows(const struct collection *c, int column)
+{
+    if (strncasecmp(c->columns.name[column], "time", 4) == 0)
+        return false;
+    float first = collection_value(c, collection_begin(c, 0) + column);
+    for (int64_t i = 0; i < c->count; i++)
+        if (collection_value(c, collection_begin(c, i) + column) != first + (float)i)
+            return false;
+    return first == 0 || first == 1;
+}
+
+/* Whether a column has a name such as sample_id, Patient ID or sampleId. */
+static bool named_for_rows(const char *name)
+{
+    size_t bytes = strlen(name);
+    const char *end = bytes > 2 ? name + bytes - 2 : "";
+    return strcasecmp(end, "id") == 0 &&
+           (strchr("_-. ", end[-1]) || (end[0] == 'I' && end[-1] >= 'a' && end[-1] <= 'z'));
+}
+
+/* Warns about features that equal the class, that have the name of a label, or that name the rows. */
 static enum status inspect_features(struct collection *c, struct error *err)
 {
     enum { LEAST_ROWS = 6 }; /* with fewer rows, features agree with the classes by chance */
     int classes = c->vocabulary.count;
-    struct collection_list copies = {0}, named = {0};
+    struct collection_list copies = {0}, named = {0}, counting = {0};
     if (c->kind != COLLECTION_TABLE)
         return STATUS_OK;
     bool compared = c->target == TARGET_CLASS && classes > 1 && c->count >= LEAST_ROWS && c->count >= 2 * classes;
@@ -501,6 +547,8 @@ static enum status inspect_features(struct collection *c, struct error *err)
             collection_list_add(&copies, c->columns.name[j]);
         else if (table_label_name(c->columns.name[j]))
             collection_list_add(&named, c->columns.name[j]);
+        else if (c->count >= LEAST_ROWS && (named_for_rows(c->columns.name[j]) || counts_rows(c, j)))
+            collection_list_add(&counting, c->columns.name[j]);
     free(number);
     free(own);
     if (!good)
@@ -512,12 +560,18 @@ static enum status inspect_features(struct collection *c, struct error *err)
                               "%d features equal the label, or nearly (correlation above .99), so a model needs no "
                               "other: %s; leave copies out with ignore (motifctl: --ignore COLUMN)",
                               copies.count, copies.text);
+    if (!status && counting.count > 0)
+        status = collection_warn(c, err, "identifier-features",
+                                 "%d features seem to name the rows: %s; leave them out with ignore (motifctl: "
+                                 "--ignore COLUMN), or state them as id or group",
+                                 counting.count, counting.text);
     if (status || named.count == 0)
         return status;
-    return collection_warn(c, err, "label-features",
-                           "%d features have the name of a label: %s; if they are no measurements, leave them out with "
-                           "ignore (motifctl: --ignore COLUMN)",
-                           named.count, named.text);
+    return collection_warn(
+        c, err, "label-features",
+        "%d features have the name of a label: %s; name the label with label (motifctl: --label COLUMN), and leave "
+        "others out with ignore (--ignore COLUMN)",
+        named.count, named.text);
 }
 
 enum status collection_inspect(struct collection *c, struct error *err)

@@ -9,19 +9,40 @@
 static const char
     *const label_names[] = {"label", "labels", "class", "target", NULL},
            *const group_names[] = {"group", "split", NULL}, *const id_names[] = {"id", "Unnamed: 0", NULL},
-           *const first_names[] = {"", "name", "sample", "index", "rowname", "rownames", "row.names", NULL};
+           *const first_names[] = {"",      "name",  "sample", "sampleid", "sampleno", "index",      "idx",     "row",
+                                   "rowid", "rowno", "no",     "nr",       "rowname",  "rownames",   "barcode", "cell",
+                                   "uid",   "uuid",  "cellid", "#",        "level0",   "identifier", NULL};
 
+/* Whether a name is one of the list, if case, blanks and the characters _ - . do not count. */
 static bool listed(const char *const *names, const char *name)
 {
-    for (; *names; names++)
-        if (strcasecmp(*names, name) == 0)
+    char plain[16] = "";
+    size_t bytes = 0;
+    for (; *name && bytes + 1 < sizeof plain; name++)
+        if (!strchr(" _-.", *name))
+            plain[bytes++] = *name;
+    for (plain[bytes] = '\0'; *names; names++)
+        if (!*name && strcasecmp(*names, plain) == 0)
             return true;
     return false;
 }
 
+int table_column_called(const struct csv *csv, const char *name)
+{
+    static const char *const usual[][7] = {{"file", "filename", "path", "filepath", "image", "name", NULL},
+                                           {"label", "class", "target", NULL}};
+    int found = csv_find(csv, name);
+    for (int k = 0; k < 2; k++)
+        for (int i = 0; found < 0 && strcmp(usual[k][0], name) == 0 && i < csv->columns; i++)
+            found = listed(usual[k], csv->name[i]) ? i : -1;
+    return found;
+}
+
 bool table_label_name(const char *name)
 {
-    return listed(label_names, name) || strcasecmp(name, "classes") == 0 || strcasecmp(name, "targets") == 0;
+    static const char *const more[] = {"classes",  "targets",   "y",       "outcome",   "response", "species",
+                                       "category", "diagnosis", "isfraud", "phenotype", "celltype", NULL};
+    return listed(label_names, name) || listed(more, name);
 }
 
 /* Reports that the table has no column of this name. The message lists the first columns, so that the user can find the
@@ -143,10 +164,8 @@ enum status table_columns_find(const struct csv *csv, const struct table_wanted 
 static bool like_number(const char *field)
 {
     field += strspn(field, " \t+-.,");
-    return *field == '\0' || (*field >= '0' && *field <= '9') || strcasecmp(field, "nan") == 0 ||
-           strcasecmp(field, "na") == 0 || strcasecmp(field, "n/a") == 0 || strcasecmp(field, "null") == 0 ||
-           strcasecmp(field, "none") == 0 || strcasecmp(field, "inf") == 0 || strcasecmp(field, "infinity") == 0 ||
-           strcasecmp(field, "true") == 0 || strcasecmp(field, "false") == 0;
+    return (*field >= '0' && *field <= '9') || csv_missing(field) || strcasecmp(field, "inf") == 0 ||
+           strcasecmp(field, "infinity") == 0 || strcasecmp(field, "true") == 0 || strcasecmp(field, "false") == 0;
 }
 
 void table_columns_first(const struct csv *csv, struct table_columns *columns)

@@ -33,7 +33,7 @@ struct table_columns {
  * - columns of labels: as `label` says, or the first that is called label, labels, class or target;
  * - a column of groups for splits: as `group` says, or called group or split;
  * - a column of names of rows: as `id` says, or called id or "Unnamed: 0", or the first column, if it has no name or is
- *   called name, sample, index, rowname, rownames or row.names;
+ *   called name, sample, index, row names, sample_id, barcode or the like;
  * - the columns that `ignore` names.
  * STATUS_INVALID: no column has one of the wanted names, or a column has two roles. The caller calls
  * table_columns_close(), after an error too. */
@@ -52,6 +52,9 @@ void table_columns_close(struct table_columns *columns); /* a zeroed struct is a
 /* Copies the next name of a list with commas between names, without blanks around it, and moves *list behind it. whole:
  * the list is one name. Returns false at the end. */
 bool table_list_next(const char **list, bool whole, char *name, size_t room);
+/* The index of the column with this name or, for "file" and "label", with another usual name for it, such as filename
+ * and class; -1: there is none. */
+int table_column_called(const struct csv *csv, const char *name);
 /* Whether a column with this name usually contains labels. */
 bool table_label_name(const char *name);
 

@@ -239,6 +239,29 @@ static enum status take_row(struct table *t, struct error *err)
     return status || t->columns.id < 0 ? status : builder_record(&t->b, t->csv.field[t->columns.id], err);
 }
 
+/* Warns if all features are called like numbers that do not rise: they are probably the first row of a table without a
+ * header. */
+static enum status warn_of_header(struct table *t, struct error *err)
+{
+    float before = 0, number = 0;
+    bool rises = true;
+    int count = 0;
+    for (int i = 0; i < t->columns.count; i++) {
+        if (t->columns.role[i] != TABLE_FEATURE)
+            continue;
+        if (!csv_number(t->csv.name[i], &number))
+            return STATUS_OK;
+        rises = rises && (count == 0 || number > before);
+        before = number;
+        count++;
+    }
+    return rises ? STATUS_OK
+                 : collection_warn(t->b.c, err, "header-of-numbers",
+                                   "all features are called like numbers (%.40s, ...); if the table has no header, its "
+                                   "first row was lost: write a line with names before it",
+                                   t->b.c->columns.name[0]);
+}
+
 /* Warns about what the reader did on its own: columns left out, and an unusual dialect. */
 static enum status warn(struct table *t, struct error *err)
 {
@@ -253,6 +276,8 @@ static enum status warn(struct table *t, struct error *err)
     (void)snprintf(c->recognised.table, sizeof c->recognised.table, "%s", dialect);
     if (dialect[0] != '\0')
         status = collection_warn(c, err, "table-dialect", "the table was read with %s", dialect);
+    if (!status)
+        status = warn_of_header(t, err);
     if (status || left.count == 0)
         return status;
     if (c->count == 1) /* one row does not show that all texts differ */

@@ -432,10 +432,11 @@ static void classes_that_name_an_absence_are_reported(void **state)
     static const struct {
         const char *names[2];
         int absent; /* index of the name that the warning contains first; -1: no warning */
-    } cases[] = {{{"bound", "unbound"}, 1},   {{"CTCF", "none"}, 1},     {{"negative", "GATA"}, 0},
-                 {{"peak", "Background"}, 1}, {{"site", "not_site"}, 1}, {{"1", "0"}, 1},
-                 {{"true", "FALSE"}, 1},      {{"site", "non-site"}, 1}, {{"coding", "noncoding"}, 1},
-                 {{"CTCF", "GATA"}, -1},      {{"unc", "bound"}, -1},    {{"nonA", "B"}, -1}};
+    } cases[] = {{{"bound", "unbound"}, 1},    {{"CTCF", "none"}, 1},     {{"negative", "GATA"}, 0},
+                 {{"peak", "Background"}, 1},  {{"site", "not_site"}, 1}, {{"1", "0"}, 1},
+                 {{"true", "FALSE"}, 1},       {{"site", "non-site"}, 1}, {{"coding", "noncoding"}, 1},
+                 {{"tumour", "no_tumour"}, 1}, {{"KO", "Wild-Type"}, 1},  {{"CTCF", "GATA"}, -1},
+                 {{"unc", "bound"}, -1},       {{"nonA", "B"}, -1}};
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         struct collection c;
         char expected[100];
@@ -454,6 +455,9 @@ static void classes_that_name_an_absence_are_reported(void **state)
     }
     static const char *const more[][3] = {{"none", "GATA", "CTCF"},
                                           {"GATA", "Background", "CTCF"},
+                                          {"p53", "mock_control", "ras"},
+                                          {"cyst", "No_Finding", "mass"},
+                                          {"S", "gesund", "V"},
                                           {"0", "1", "2"},
                                           {"yes", "no", "up"},
                                           {"no-entry", "yield", "stop"}};
@@ -462,11 +466,13 @@ static void classes_that_name_an_absence_are_reported(void **state)
         packed_size = (size_t)snprintf((char *)packed, 200, ">a %s\nACGTACGTAC\n>b %s\nACCTACGTAC\n>c %s\nACCTACGTAG\n",
                                        more[i][0], more[i][1], more[i][2]);
         assert_int_equal(read_packed("fasta", (struct collection_options){0}, &c), STATUS_OK);
-        assert_int_equal(c.warnings, i < 2);
-        if (i < 2)
-            warns(&c, "absence-as-label",
-                  i ? "the label 'Background' seems to say that the other names are absent"
-                    : "the label 'none' seems to say that the other names are absent");
+        assert_int_equal(c.warnings, i < 5);
+        if (i < 5) {
+            char expected[100];
+            snprintf(expected, sizeof expected, "the label '%s' seems to say that the other names are absent",
+                     more[i][i > 0]);
+            warns(&c, "absence-as-label", expected);
+        }
         collection_close(&c);
     }
     struct collection c;

@@ -70,6 +70,15 @@ static void dialects_give_the_plain_table(void **state)
         {"a,b,label\n1,2,x;y\n3,4,z;w\n", "a b | 1 2 x;y | 3 4 z;w", ""},
         {"a,b,label\n1,2,x", "a b | 1 2 x", ""},
         {"a,b,label\n1,2,\"x\r\ny\"\n", "a b | 1 2 x\r\ny", ""},
+        {"a|b|label\n1.5|2|x\n-3|4|y\n", NULL, "'|' between fields"},
+        {"  a b   label \n 1.5   2     x\n\n  -3   4 y  ", NULL, "blanks between fields"},
+        {"\"a\" \"b\" \"label\"\n\"r 1\" 1.5 2 \"x\"\n\"r 2\" -3 4 \"y\"\n", NULL,
+         "blanks between fields, names of rows in a first column without a name"},
+        {"# by a program; b, c\n#\na,b,label\n1.5,2,x\n-3,4,y\n", NULL, "comments before the header"},
+        {"#a,b,label\n1.5,2,x\n", "#a b | 1.5 2 x", ""},
+        {"#a b label\n1.5 2 x\n", "#a b | 1.5 2 x", "blanks between fields"},
+        {"a b,c,label\n1,2,x y\n", "a b c | 1 2 x y", ""},
+        {"a,b,label\nTrue,2,x\nFALSE,4,true\n", "a b | 1 2 x | 0 4 true", "true and false as 1 and 0"},
     };
     char plain[64] = "a b | 1.5 2 x | -3 4 y", found[256];
     const struct collection_options none = {0};
@@ -120,6 +129,14 @@ static void utf16_gives_the_plain_table(void **state)
             assert_string_equal(found, "\xC3\xA4 b | 1.5 2 \xF0\x9F\x90\xB1 | -3 4 y");
             assert_string_equal(c.recognised.table, "';' between fields, decimal commas, UTF-16");
             collection_close(&c);
+            const char plain[] = "a;\x80,\x81\n1;2\n"; /* without a mark */
+            size_t bare = write_utf16(plain, big, bytes) - 2;
+            assert_int_equal(read_table(bytes + 2, bare, step, &none, &c), STATUS_OK);
+            write_table(&c, found, sizeof found);
+            assert_string_equal(found, "a \xC3\xA4,\xF0\x9F\x90\xB1 | 1 2");
+            assert_true(warns(&c, "table-dialect"));
+            collection_close(&c);
+            size = write_utf16("\x80;b;label\r\n1,5;2;\x81\r\n-3;4;y\r\n", big, bytes);
             assert_int_equal(read_table(bytes, size - 1, step, &none, &c), STATUS_INVALID);
             assert_string_equal(err.message, "the text is not valid UTF-16; save the file as UTF-8");
             bytes[big ? 14 : 15] = (char)0xDC; /* half a pair */
@@ -144,10 +161,18 @@ static void doubtful_tables_are_refused_with_row_and_column(void **state)
          {0}},
         {"a;b\n1.234,5;5\n", "row 2, column 'a': '1.234,5' contains separators of thousands", {0}},
         {"a,b\n\"1,234,567\",5\n", "row 2, column 'a': '1,234,567' contains separators of thousands", {0}},
-        {"a,b\n1,2,\n", "row 2 has 3 fields, but the header has 2, with ',' between them", {0}},
+        {"a,b\n1,2,\n",
+         "row 2 has 3 fields, but the header has 2, with ',' between them; remove the separator at the end",
+         {0}},
         {"a,b\n1,2,3,4\n", "row 2 has 4 fields, but the header has 2", {0}},
         {"a\n1;2\n", "'1;2' is not a number", {0}},
-        {"a,b\n,2\n", "row 2, column 'a': '' is not a number: the field is empty", {0}},
+        {"a,b\n,2\n", "row 2, column 'a': '' is no number, so the value is missing; fill it in", {0}},
+        {"a,b\n1,<NA>\n", "row 2, column 'b': '<NA>' is no number, so the value is missing", {0}},
+        {"a;b\n1 234,5;2\n", "row 2, column 'a': '1 234,5' contains separators of thousands", {0}},
+        {"a,b\n1'234.5,2\n", "row 2, column 'a': '1'234.5' contains separators of thousands", {0}},
+        {"a,b\n5%,2\n", "row 2, column 'a': '5%' is not a number; write it without units", {0}},
+        {"a,b,\n1,2,\n", "row 1: column 3 has no name; only the first may have none: name it, or remove", {0}},
+        {"a,\xE4\n1,2\n", "row 1 is not UTF-8; save the file in this encoding (of Latin-1: iconv", {0}},
         {"sep=x\na,b\n1,2\n", "states a separator that is not allowed", {0}},
         {"a,kind\n1,x\n2,x\n",
          "row 3, column 'kind': 'x' is not a number; if the column is the label, name it with label",
@@ -179,6 +204,8 @@ static void columns_get_their_roles(void **state)
         {",a,TARGET\n0,1,x\n1,3,y\n", "a | 1 x | 3 y", "id  label TARGET", {0}},
         {"a,Id,class,Group\n1,7,x,g\n3,8,y,h\n", "a | 1 x | 3 y", "id Id label class group Group", {0}},
         {"a,name,class\n1,n1,x\n3,n2,x\n", "a | 1 x | 3 x", "identifier name label class", {0}},
+        {"Sample_ID,a,class\n1,1,x\n2,3,x\n", "a | 1 x | 3 x", "id Sample_ID label class", {0}},
+        {"row.no,a,class\nr,1,x\ns,3,x\n", "a | 1 x | 3 x", "id row.no label class", {0}},
         {"a,b,kind,code\n1,2,x,0\n3,4,y,1\n",
          "a b | 1 2 x | 3 4 y",
          "label kind ignored code",
@@ -220,6 +247,41 @@ static void columns_get_their_roles(void **state)
     assert_int_equal(read_table(ids, sizeof ids - 1, 0, &(struct collection_options){0}, &c), STATUS_OK);
     assert_true(c.records.count == 2 && strcmp(c.records.name[1], "x2") == 0);
     collection_close(&c);
+}
+
+/* Names and values that a table of features does not have: numbers of rows, a label without its role, a first row that
+ * was taken for a header. Times, wavelengths and coordinates are features. */
+static void doubtful_features_are_reported(void **state)
+{
+    static const struct {
+        const char *header, *warning;
+        int first, step;
+    } cases[] = {{"n,b", "identifier-features", 1, 1},
+                 {"n,b", NULL, 2, 1},
+                 {"n,b", NULL, 1, 2},
+                 {"Time,b", NULL, 0, 1},
+                 {"patient ID,b", "identifier-features", 7, 3},
+                 {"caseId,b", "identifier-features", 7, 3},
+                 {"acid,b", NULL, 7, 3},
+                 {"grid,b", NULL, 7, 3},
+                 {"y,b", "label-features", 7, 3},
+                 {"Is_Fraud,b", "label-features", 7, 3},
+                 {"5.1,3.5", "header-of-numbers", 7, 3},
+                 {"400,410.5", NULL, 7, 3}};
+    static const char *const codes[] = {"identifier-features", "label-features", "header-of-numbers"};
+    char text[512];
+    struct collection c;
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        size_t used = (size_t)snprintf(text, sizeof text, "%s\n", cases[i].header);
+        for (int k = 0; k < 9; k++)
+            used += (size_t)snprintf(text + used, sizeof text - used, "%d,%d\n", cases[i].first + k * cases[i].step,
+                                     k * k % 5);
+        assert_int_equal(read_table(text, used, 0, &(struct collection_options){0}, &c), STATUS_OK);
+        for (int k = 0; k < 3; k++)
+            if (warns(&c, codes[k]) != (cases[i].warning && strcmp(cases[i].warning, codes[k]) == 0))
+                fail_msg("%s: %s", cases[i].header, codes[k]);
+        collection_close(&c);
+    }
 }
 
 /* Copies of the label are reported: coded, nearly equal, one value for each class. Honest features are not. */
@@ -270,6 +332,7 @@ int main(void)
         cmocka_unit_test(utf16_gives_the_plain_table),
         cmocka_unit_test(doubtful_tables_are_refused_with_row_and_column),
         cmocka_unit_test(columns_get_their_roles),
+        cmocka_unit_test(doubtful_features_are_reported),
         cmocka_unit_test(features_that_give_the_label_away_are_reported),
         cmocka_unit_test(tables_without_memory_are_refused),
     };
