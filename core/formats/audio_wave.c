@@ -10,7 +10,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define BLOCK 4096 /* frames decoded in one call */
+#define BLOCK 4096                         /* frames decoded in one call */
+enum { GSM_BYTES = 65, GSM_FRAMES = 320 }; /* of a block of GSM 6.10 */
 
 /* ---- reading --------------------------------------------------------------------------------- */
 
@@ -247,8 +248,11 @@ static enum status read_bytes(const void *bytes, size_t count, bool head, struct
     }
     SF_INFO info = {0};
     SF_VIRTUAL_IO io = {memory_length, memory_seek, memory_read, memory_write, memory_tell};
-    enum status status =
-        read_open(sf_open_virtual(&io, SFM_READ, &info, &memory), &info, "the recording", head, wave, err);
+    SNDFILE *file = sf_open_virtual(&io, SFM_READ, &info, &memory);
+    sf_count_t frames = (memory.count - memory.head_bytes) / GSM_BYTES * GSM_FRAMES;
+    if ((info.format & SF_FORMAT_SUBMASK) == SF_FORMAT_GSM610 && info.frames > frames)
+        info.frames = frames; /* libsndfile counts a block that the file does not have */
+    enum status status = read_open(file, &info, "the recording", head, wave, err);
     wave->cut = status == STATUS_OK && memory.cut;
     return status;
 }

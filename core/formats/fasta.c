@@ -76,7 +76,8 @@ static enum status read_letters(struct plain_line line, int64_t number, unsigned
     return STATUS_OK;
 }
 
-static const char headless[] = "bases before the first record; a record begins with a line '>NAME'",
+static const char headless[] =
+    "bases before the first record; a record begins with a line '>NAME' (of FASTQ: seqtk seq -a FILE)",
                   baseless[] = "the file ends without a sequence; it needs at least one record with bases";
 
 void fasta_close(struct fasta *fasta)

@@ -61,14 +61,28 @@ static enum status gunzip_fill(struct gunzip *g, struct error *err)
     return STATUS_OK;
 }
 
-/* Reads the first two bytes, which say whether the file is compressed. */
+/* Reads the first bytes, which say whether the file is compressed, and refuses other compressors than gzip. */
 static enum status gunzip_begin(struct gunzip *g, struct error *err)
 {
+    static const struct {
+        const char *bytes, *name, *unpack;
+    } others[] = {{"BZh91A", "bzip2", "bunzip2"},
+                  {"\xFD"
+                   "7zXZ",
+                   "xz", "unxz"},
+                  {"\x28\xB5\x2F\xFD", "Zstandard", "unzstd"},
+                  {"7z\xBC\xAF\x27\x1C", "7-Zip", "7z x"},
+                  {"Rar!\x1A\x07", "RAR", "unrar x"}};
     enum status status = STATUS_OK;
     g->begun = true;
     g->at = g->block;
-    while (!status && g->left < 2 && !g->ended)
+    while (!status && g->left < 6 && !g->ended)
         status = gunzip_fill(g, err);
+    for (size_t i = 0; !status && i < sizeof others / sizeof others[0]; i++)
+        if (g->left >= strlen(others[i].bytes) && memcmp(g->at, others[i].bytes, strlen(others[i].bytes)) == 0)
+            return error_set(err, STATUS_INVALID, NULL,
+                             "the file is compressed with %s, which is not read; unpack it first (%s FILE)",
+                             others[i].name, others[i].unpack);
     g->packed = g->left >= 2 && g->at[0] == 0x1F && g->at[1] == 0x8B;
     return status;
 }

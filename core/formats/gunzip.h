@@ -1,5 +1,5 @@
 /* A byte source that decompresses gzip files, also those of several members, such as bgzip's. Bytes that do not begin
- * like a gzip file pass unchanged. One thread at a time. */
+ * like a gzip file pass unchanged, except that files of other compressors are refused. One thread at a time. */
 #ifndef MOTIF_CORE_FORMATS_GUNZIP_H
 #define MOTIF_CORE_FORMATS_GUNZIP_H
 
@@ -14,7 +14,8 @@ enum status gunzip_open(const struct byte_source *from, struct gunzip **gunzip, 
 void gunzip_close(struct gunzip *gunzip); /* NULL is allowed */
 /* Refuses to unpack more than `most` bytes of a compressed file (STATUS_LIMIT), whatever its size is. */
 void gunzip_limit(struct gunzip *gunzip, int64_t most);
-/* Returns a source of the decompressed bytes. Its errors are STATUS_CORRUPT and the errors of the original source. */
+/* Returns a source of the decompressed bytes. Its errors are STATUS_CORRUPT, STATUS_INVALID (another compressor) and
+ * the errors of the original source. */
 struct byte_source gunzip_source(struct gunzip *gunzip);
 
 #endif

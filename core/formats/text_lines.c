@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 #include "core/base/utf8.h"
 
@@ -118,11 +119,22 @@ bool plain_whole(struct plain_line word, int64_t *number)
 
 char plain_strand(struct plain_line word)
 {
-    if (plain_is(word, "+") || plain_is(word, "1") || plain_is(word, "+1"))
-        return '+';
-    if (plain_is(word, "-") || plain_is(word, "-1"))
-        return '-';
-    return word.size == 0 || plain_is(word, ".") || plain_is(word, "*") || plain_is(word, "0") ? '.' : '\0';
+    static const struct {
+        const char *text;
+        char strand;
+    } rows[] = {{"", '.'},        {".", '.'},     {"*", '.'},
+                {"+", '+'},       {"-", '-'},     {"\xE2\x88\x92", '-'}, /* U+2212 */
+                {"plus", '+'},    {"minus", '-'}, {"forward", '+'},
+                {"reverse", '-'}, {"fwd", '+'},   {"rev", '-'},
+                {"f", '+'},       {"r", '-'},     {"w", '+'},
+                {"c", '-'}}; /* Watson and Crick, or complement */
+    int64_t number;
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++)
+        if (strlen(rows[i].text) == word.size && strncasecmp(rows[i].text, word.at, word.size) == 0)
+            return rows[i].strand;
+    if (!plain_whole(word, &number) || number < -1 || number > 1)
+        return '\0';
+    return number == 0 ? '.' : number > 0 ? '+' : '-';
 }
 
 int plain_shown(struct plain_line word, int most)

@@ -41,8 +41,8 @@ int64_t plain_integer(struct plain_line word, int64_t most);
 /* Parses a whole word as a whole number below 2^53 in any notation ("100.0", "1e+05", as pandas and R write); false if
  * it is not one. */
 bool plain_whole(struct plain_line word, int64_t *number);
-/* Parses the strand of a feature: '+' for "+", "1" and "+1"; '-' for "-" and "-1"; '.' for ".", "*", "0" and an empty
- * field, which state none; 0 for any other text. */
+/* Parses the strand of a feature: '+' for "+", 1, "plus", "forward", "F" and "W"; '-' for "-", -1, "minus", "reverse",
+ * "R" and "C"; '.' for ".", "*", 0 and an empty field, which state none; 0 for any other text. */
 char plain_strand(struct plain_line word);
 /* The number of bytes of a word that a message shows: at most `most`, and only whole characters; 0 if the word is not
  * UTF-8 text. */

@@ -224,7 +224,8 @@ static enum status put_value(struct page *p, int plane, uint32_t row, uint32_t c
     if (p->l.format == SAMPLEFORMAT_UINT)
         v = (p->l.photometric == PHOTOMETRIC_MINISWHITE && plane != p->l.alpha ? p->most - v : v) / p->most;
     else if (!isfinite(v))
-        return error_set(p->err, STATUS_INVALID, NULL, "TIFF: row %u has a value that is not finite", row);
+        return error_set(p->err, STATUS_INVALID, NULL,
+                         "TIFF: row %u has a value that is not finite; replace it by a number", row);
     else if (fabs(v) > (double)FLT_MAX)
         return error_set(p->err, STATUS_INVALID, NULL,
                          "TIFF: row %u has the value %g, which is beyond single precision (3.4e38)", row, v);

@@ -1,7 +1,7 @@
 /* Reads a tar or a zip as one data set: PNG, JPEG or TIFF pictures of one size, WAV recordings, or one FASTA file.
  * These files describe the samples:
- * - labels.csv: the columns file and label, and perhaps group and part. A label is a class or a sequence of words; if
- *   the column is called labels, it is a set.
+ * - labels.csv: the columns file (or filename, path, ...) and label (or class), and perhaps group and part. A label is
+ * a class or a sequence of words; if the column is called labels, it is a set.
  * - boxes.csv: the columns file, row0, row1, col0, col1 and symbol, in pixels of the picture as it is stored; for
  *   recordings the columns file, begin, end and symbol, in seconds.
  * - A file that ends in .gff3 gives each base of a FASTA file its class, and replaces labels.csv.
@@ -23,6 +23,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 #include "core/formats/archive.h"
 #include "core/formats/audio_wave.h"
@@ -33,7 +34,7 @@
 #include "core/data/uploads/collection_npz.h"
 #include "core/data/uploads/member_notices.h"
 #include "core/data/uploads/recordings.h"
-#include "core/formats/csv.h"
+#include "core/formats/table/table_columns.h"
 #include "core/formats/gunzip.h"
 #include "core/base/utf8.h"
 #include "core/data/files/picture_file.h"
@@ -273,9 +274,9 @@ static enum status add_member(struct tar *t, const char *name, const struct byte
         return keep_packed(cells, name, prefix, bytes, err);
     if (regions_named(last) > 0)
         return add_regions(t, last, regions_named(last), bytes, err);
-    if (strcmp(last, "labels.csv") == 0)
+    if (strcasecmp(last, "labels.csv") == 0)
         return keep_text(&t->labels, name, bytes, MEMBER_BYTES, err);
-    if (strcmp(last, "boxes.csv") == 0)
+    if (strcasecmp(last, "boxes.csv") == 0)
         return keep_text(&t->boxes, name, bytes, MEMBER_BYTES, err);
     if (picture_file_named(last) || ends_in(last, ".wav"))
         return add_media(t, name, bytes, err);
@@ -314,7 +315,7 @@ static enum status table_columns(const struct csv *csv, const char *const *names
                                  struct error *err)
 {
     for (int i = 0; i < count; i++) {
-        column[i] = csv_find(csv, names[i]);
+        column[i] = table_column_called(csv, names[i]);
         if (column[i] < 0)
             return error_set(err, STATUS_INVALID, NULL, "row 1: there is no column '%s', which is required", names[i]);
     }
@@ -326,8 +327,7 @@ static enum status take_label_row(const struct tar *t, const struct csv *csv, co
 {
     int32_t sample = find_sample(t, &t->labels, csv->field[column[0]]);
     if (sample < 0)
-        return error_set(err, STATUS_INVALID, NULL, "row %lld: the archive has no member '%.80s'", (long long)csv->row,
-                         csv->field[column[0]]);
+        return member_missing(&t->names, t->labels.folder, csv, column[0], err);
     if (rows[sample].label)
         return error_set(err, STATUS_INVALID, NULL, "row %lld: '%.80s' has a row already", (long long)csv->row,
                          csv->field[column[0]]);
@@ -470,8 +470,7 @@ static enum status take_box_row(struct tar *t, struct csv *csv, const int *colum
 {
     int32_t sample = find_sample(t, &t->boxes, csv->field[column[0]]), place[4] = {0, 1, 0, 0};
     if (sample < 0)
-        return error_set(err, STATUS_INVALID, NULL, "row %lld: the archive has no member '%.80s'", (long long)csv->row,
-                         csv->field[column[0]]);
+        return member_missing(&t->names, t->boxes.folder, csv, column[0], err);
     for (int i = seconds ? 2 : 0; i < 4; i++) {
         float number;
         int at = column[seconds ? i - 1 : i + 1];

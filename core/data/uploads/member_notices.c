@@ -2,6 +2,7 @@
 #include "core/data/uploads/member_notices.h"
 
 #include <stdio.h>
+#include <string.h>
 
 #include "core/base/grown.h"
 #include "core/data/uploads/collection_build.h"
@@ -25,6 +26,22 @@ enum status member_notices_picture(struct member_notices *notices, size_t sample
     member_notice_count(&notices->rounded, raster->rounded, name);
     member_notice_count(&notices->stray, raster->stray, name);
     return STATUS_OK;
+}
+
+enum status member_missing(const struct name_list *names, const char *folder, const struct csv *csv, int column,
+                           struct error *err)
+{
+    const char *file = csv->field[column], *slash = strrchr(file, '/'), *last = slash ? slash + 1 : file;
+    const char *like = NULL, *name = "";
+    for (int i = 0; !like && i < names->names.count; i++) {
+        name = names->names.name[i];
+        const char *own = strrchr(name, '/') ? strrchr(name, '/') + 1 : name;
+        if (strncmp(own, last, strlen(last)) == 0 && strchr(".", own[strlen(last)]))
+            like = strncmp(name, folder, strlen(folder)) == 0 ? name + strlen(folder) : name;
+    }
+    return error_set(err, STATUS_INVALID, NULL, "row %lld: the archive has no member '%.80s'%s%.80s%s",
+                     (long long)csv->row, file, like ? "; it has '" : "", like ? like : "",
+                     like ? "': write the path as it is below the folder of the table" : "");
 }
 
 enum status member_notices_warn(const struct member_notices *notices, struct collection *c, struct error *err)

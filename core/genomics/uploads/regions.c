@@ -374,12 +374,19 @@ static enum status find_window(struct regions *s, const struct line *line, struc
     return s->options->negatives == NEGATIVES_GC ? regions_cover(s, r, start, end, err) : STATUS_OK;
 }
 
+static bool begins_with_letter(struct plain_line word)
+{
+    return word.size > 0 && ((word.at[0] | 0x20) >= 'a' && (word.at[0] | 0x20) <= 'z');
+}
+
 static enum status add_line(struct regions *s, struct line *line, struct plain_line name, struct error *err)
 {
     bool inside = false;
     split_columns(line);
     if (line->columns < 3)
         return bed_fault(line, "a region needs a chromosome, a start and an end, separated by tabs", err);
+    if (line->number == 1 && begins_with_letter(line->field[1]) && begins_with_letter(line->field[2]))
+        return STATUS_OK; /* a header such as chrom, start, end */
     char strand = line->columns >= STRAND_COLUMN ? plain_strand(line->field[STRAND_COLUMN - 1]) : '.';
     struct region r = {.reverse = strand == '-', .joined = -1};
     enum status status = find_chromosome(s, line, line->field[0], &r.chromosome, err);
@@ -568,7 +575,7 @@ static enum status warn_of_regions(struct regions *s, struct error *err)
     } rows[] = {
         {&s->beyond, "regions-beyond",
          "were left out, because they lie beyond an end of their chromosome; are they of another assembly?"},
-        {&s->strandless, "strands-unknown", "state no strand (+ - . 1 -1) and were read on the strand +"},
+        {&s->strandless, "strands-unknown", "state no strand (+ - . 1 -1 plus minus) and were read on the strand +"},
         {&s->summitless, "summits-outside", "have a summit outside of them, so their window is around their middle"},
     };
     enum status status = STATUS_OK;

@@ -26,7 +26,7 @@ static bool same_form(const struct label_form *a, const struct label_form *b)
 /* ---- parts of a text --------------------------------------------------------------------------------------- */
 
 /* Removes the brackets of a list: ["a", "b"] in JSON, ['a', 'b'] and {'a', 'b'} as Python writes them, and
- * {"choices": ["a", "b"]} of labelling programs. False: the text has no such brackets. */
+ * {"choices": ["a", "b"]} of labelling programs, and {a,b} of PostgreSQL. False: the text has no such brackets. */
 static bool open_list(struct plain_line text, struct plain_line *items)
 {
     text = plain_trimmed(text);
@@ -81,8 +81,8 @@ static bool quoted(struct plain_line *rest, char out[NAME_BYTES], size_t *bytes)
     return true;
 }
 
-/* Removes the next item of a list: a text in quotation marks or a number. *good becomes false if it is neither. False:
- * there is none. */
+/* Removes the next item of a list: a text in quotation marks, or a text without quotation marks and brackets. *good
+ * becomes false if it is neither. False: there is none. */
 static bool next_item(struct plain_line *rest, char out[NAME_BYTES], size_t *bytes, bool *good)
 {
     *rest = plain_trimmed(*rest);
@@ -94,7 +94,9 @@ static bool next_item(struct plain_line *rest, char out[NAME_BYTES], size_t *byt
         const char *comma = memchr(rest->at, ',', rest->size);
         size_t size = comma ? (size_t)(comma - rest->at) : rest->size;
         struct plain_line word = plain_trimmed((struct plain_line){rest->at, size});
-        *good = word.size < NAME_BYTES && isfinite(plain_number(word));
+        *good = word.size > 0 && word.size < NAME_BYTES;
+        for (size_t i = 0; i < word.size; i++)
+            *good = *good && !strchr("\"'[]{}", word.at[i]);
         if (*good)
             memcpy(out, word.at, *bytes = word.size);
         *rest = (struct plain_line){rest->at + size, rest->size - size};
@@ -142,7 +144,8 @@ struct seen {
     struct name_list texts, words, orders; /* orders: the sorted words of each text of several words */
     int32_t *uses;                         /* [words] number of texts that contain the word */
     int64_t uses_room, longs;              /* longs: texts that are too long for a name */
-    int64_t lists, several, described, marked, separated[3];
+    int64_t lists, quoted;                 /* texts that are lists; of these, those with quotation marks */
+    int64_t several, described, marked, separated[3];
     bool recurs;   /* a word occurs twice in a text, or the same words occur in another order */
     bool plain;    /* in texts of several words, all words are numbers or single characters */
     bool together; /* the words of a text of several words occur in no other text */
@@ -218,7 +221,9 @@ static enum status note_text(struct seen *s, struct plain_line text, struct erro
     int count = 0;
     bool mark = false, separated = false;
     enum status status = STATUS_OK;
-    s->lists += is_list(text);
+    bool list = is_list(text);
+    s->lists += list;
+    s->quoted += list && (memchr(text.at, '"', text.size) || memchr(text.at, '\'', text.size));
     for (int i = 0; i < SEPARATORS; i++) {
         bool there = memchr(text.at, separators[i][0], text.size) != NULL;
         s->separated[i] += there;
@@ -330,7 +335,7 @@ static struct label_form decide(const struct builder *b, const struct seen *s, e
     if (stated[0] != '\0')
         return (struct label_form){LABEL_WORDS, stated[0] == ' ' || strcmp(stated, "blank") == 0 ? BLANKS : stated,
                                    set || wanted == TARGET_NONE};
-    if (s->lists > 0 && s->lists == different(s))
+    if (s->lists > 0 && (s->lists == different(s) || s->quoted > 0 || many)) /* a plain text is a list of one name */
         return (struct label_form){LABEL_LIST, BLANKS, set || wanted == TARGET_NONE};
     if (many || wanted == TARGET_SEQUENCE)
         return (struct label_form){LABEL_WORDS, many ? separator_in(s) : BLANKS, set};
@@ -449,8 +454,10 @@ static enum status add_names(struct builder *b, const struct label_form *form, s
     size_t bytes;
     if (form->how == LABEL_NAME)
         return add_name(b, once, text, err);
-    if (form->how == LABEL_LIST && !open_list(text, &rest))
-        return STATUS_OK;
+    if (form->how == LABEL_LIST && !is_list(text))
+        return add_name(b, once, text, err);
+    if (form->how == LABEL_LIST)
+        (void)open_list(text, &rest);
     if (form->how == LABEL_LIST)
         while (!status && next_item(&rest, item, &bytes, &good))
             status = bytes > 0 ? add_name(b, once, (struct plain_line){item, bytes}, err) : STATUS_OK;

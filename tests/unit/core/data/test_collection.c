@@ -208,6 +208,53 @@ static void faulty_archives_are_refused_with_the_member(void **state)
     end(a);
     assert_int_equal(read_bytes("tar", p.bytes, p.size, "", &c), STATUS_INVALID);
     assert_string_equal(err.message, "member 'labels.csv': row 2: the archive has no member 'b.png'");
+    static const char *const like[] = {"a.png", "sub/a", "set/sub/a.png"}; /* the last part is that of a member */
+    for (size_t i = 0; i < sizeof like / sizeof like[0]; i++) {
+        char labels[64];
+        (void)snprintf(labels, sizeof labels, "file,label\n%s,1\n", like[i]);
+        a = begin(&p, false);
+        add_png(a, "set/sub/a.png", 4, 6);
+        add(a, "set/labels.csv", AE_IFREG, labels, strlen(labels));
+        end(a);
+        assert_int_equal(read_bytes("tar", p.bytes, p.size, "", &c), STATUS_INVALID);
+        assert_non_null(strstr(err.message, "'; it has 'sub/a.png': write the path as it is below the folder"));
+    }
+}
+
+/* Other names of labels.csv and of its columns, and files of other compressors. */
+static void usual_names_and_other_compressors_are_recognised(void **state)
+{
+    static struct packed p;
+    static const char *const headers[] = {"filename,class", "Image,Label", "File_Name,target", ",path,label"};
+    static const struct {
+        const char *bytes, *cure;
+    } packed[] = {{"BZh91AY&SY", "(bunzip2 FILE)"},
+                  {"\xFD"
+                   "7zXZ",
+                   "(unxz FILE)"},
+                  {"\x28\xB5\x2F\xFD\x04", "(unzstd FILE)"},
+                  {"Rar!\x1A\x07", "(unrar x FILE)"},
+                  {"7z\xBC\xAF\x27\x1C", "(7z x FILE)"}};
+    struct collection c;
+    for (size_t i = 0; i < sizeof headers / sizeof headers[0]; i++) {
+        char labels[64];
+        (void)snprintf(labels, sizeof labels, "%s\n%sa.png,x\n", headers[i], headers[i][0] == ',' ? "0," : "");
+        struct archive *a = begin(&p, false);
+        add_png(a, "a.png", 4, 6);
+        add(a, i % 2 ? "Labels.CSV" : "labels.csv", AE_IFREG, labels, strlen(labels));
+        end(a);
+        if (read_bytes("tar", p.bytes, p.size, "", &c))
+            fail_msg("%s: %s", headers[i], err.message);
+        assert_true(c.vocabulary.count == 1 && strcmp(c.vocabulary.name[0], "x") == 0);
+        collection_close(&c);
+    }
+    for (size_t i = 0; i < sizeof packed / sizeof packed[0]; i++)
+        for (int format = 0; format < 3; format++) {
+            static const char *const formats[] = {"tar", "csv", "fasta"};
+            assert_int_equal(read_bytes(formats[format], packed[i].bytes, strlen(packed[i].bytes), "", &c),
+                             STATUS_INVALID);
+            assert_non_null(strstr(err.message, packed[i].cure));
+        }
 }
 
 /* Refuses an array of zeros far larger than its file, and headers that claim more than the file contains. */
@@ -614,6 +661,7 @@ int main(void)
         cmocka_unit_test(faulty_tables_are_refused_with_row_and_column),
         cmocka_unit_test(pictures_with_labels_and_boxes_are_read),
         cmocka_unit_test(faulty_archives_are_refused_with_the_member),
+        cmocka_unit_test(usual_names_and_other_compressors_are_recognised),
         cmocka_unit_test(files_that_unpack_to_too_much_are_refused),
         cmocka_unit_test(sequences_with_labels_are_read),
         cmocka_unit_test(genes_become_windows_with_a_class_for_each_base),

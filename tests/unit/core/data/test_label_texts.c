@@ -145,6 +145,10 @@ static void separators_of_sets_are_recognised(void **state)
 #define SETS(a, b, c, d) "file,labels\n0.png," a "\n1.png," b "\n2.png," c "\n3.png," d "\n"
     PICTURES(TARGET_LABELS, SETS("\"cat,dog\"", "bird", "\"dog, hot dog\"", ""), PLAIN, "cat+dog/bird/dog+hot dog/",
              "separated-labels");
+    PICTURES(TARGET_LABELS, SETS("\"{\"\"choices\"\": [\"\"cat\"\", \"\"hot dog\"\"]}\"", "bird", "red car", ""), PLAIN,
+             "cat+hot dog/bird/red car/", "separated-labels");
+    PICTURES(TARGET_LABELS, SETS("\"{cat,hot dog}\"", "{bird}", "dog", "{}"), PLAIN, "cat+hot dog/bird/dog/",
+             "separated-labels");
     PICTURES(TARGET_LABELS, SETS("cat|dog", "bird", "dog", "cat"), PLAIN, "cat+dog/bird/dog/cat", "separated-labels");
     PICTURES(TARGET_LABELS, SETS("cat;dog", "bird", "dog", "cat"), PLAIN, "cat+dog/bird/dog/cat", "separated-labels");
     PICTURES(TARGET_LABELS, SETS("cat dog", "bird", "dog", "cat"), PLAIN, "cat+dog/bird/dog/cat", NULL);

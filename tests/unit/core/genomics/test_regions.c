@@ -128,6 +128,17 @@ static void unusual_columns_are_read_or_reported(void **state)
             fail_msg("'%s' does not say '%s'", c.warning[i].text, texts[i]);
     }
     collection_close(&c);
+    static const char *const strands[] = {"+",     "plus", "Forward", "F",    "1.0", "W",           "-",
+                                          "minus", "REV",  "r",       "-1.0", "C",   "\xE2\x88\x92"};
+    char lines[1024] = "chrom\tstart\tend\tname\tscore\tstrand\n"; /* a header */
+    for (int i = 0; i < 13; i++)
+        sprintf(lines + strlen(lines), "chr1\t%d\t%d\tp\t0\t%s\n", 100 + 40 * i, 120 + 40 * i, strands[i]);
+    assert_int_equal(read_regions(lines, &options, &c), STATUS_OK);
+    assert_int_equal(c.count, 13);
+    assert_int_equal(c.warnings, 0);
+    for (int i = 0; i < 13; i++)
+        assert_int_equal(strstr(c.records.name[i], "(-)") != NULL, i >= 6);
+    collection_close(&c);
     /* the first ten columns of idr's output are those of narrowPeak */
     static const char idr[] =
         "chr1\t1000\t1160\t.\t1000\t.\t9\t-1\t3\t15\t5\t5\t1000\t1160\t8\t14\t1001\t1160\t8\t15\n";
