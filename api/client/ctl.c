@@ -156,6 +156,33 @@ static int exit_of(long status)
     return CTL_USAGE;
 }
 
+/* Whether a part of a message says what one can do: it begins with a verb or a condition, or names an option. */
+static bool is_cure(const char *part, size_t bytes)
+{
+    static const char *const begins[] = {"if",      "use",      "leave", "write",  "save",   "state", "upload",
+                                         "remove",  "name",     "send",  "divide", "choose", "cut",   "fill",
+                                         "convert", "resample", "add",   "give",   "pad",    "with",  "shorten"};
+    for (size_t i = 0; i < sizeof begins / sizeof begins[0]; i++)
+        if (bytes > strlen(begins[i]) && strncmp(part, begins[i], strlen(begins[i])) == 0 &&
+            part[strlen(begins[i])] == ' ')
+            return true;
+    const char *option = strstr(part, "(motifctl: ");
+    return option && option < part + bytes;
+}
+
+/* Appends a fault. What one can do about a long one comes first: people read the first line. */
+static void add_fault(struct buf *text, const char *place, const char *what)
+{
+    enum { LONG = 100 };
+    size_t bytes = strlen(what), end = bytes;
+    for (size_t at = 1; bytes > LONG && at + 2 < bytes && end == bytes; at++)
+        if (strchr(";:.", what[at]) && what[at + 1] == ' ' && is_cure(what + at + 2, strcspn(what + at + 2, ";")))
+            end = at;
+    if (end < bytes)
+        buf_format(text, "\n  what to do: %s", what + end + 2);
+    buf_format(text, "\n  %s%s%.*s", place, place[0] ? "  " : "", (int)end, what);
+}
+
 int ctl_refused(struct ctl *ctl, const struct http_answer *answer)
 {
     cJSON *problem = ctl_parse(ctl, answer->body.data, answer->body.size);
@@ -175,7 +202,7 @@ int ctl_refused(struct ctl *ctl, const struct http_answer *answer)
         const char *pointer = json_string(fault, "pointer"), *parameter = json_string(fault, "parameter");
         const char *what = json_string(fault, "detail");
         const char *place = pointer ? pointer : parameter ? parameter : "";
-        buf_format(&text, "\n  %s%s%s", place, place[0] ? "  " : "", what ? what : "");
+        add_fault(&text, place, what ? what : "");
     }
     if (answer->status == 401)
         buf_text(&text, "\n  give a token with --token or in MOTIFD_TOKEN");

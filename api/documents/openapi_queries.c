@@ -146,6 +146,7 @@ static void write_answer(const struct api *api, const struct method_query *query
     sink_begin_object(out, "properties");
     typed(out, "job", "string");
     reference(out, "checkpoint", "AnswerCheckpoint");
+    typed(out, "absent", "string");
     sink_begin_object(out, "answers");
     sink_text(out, "type", "array");
     sink_begin_object(out, "items");

@@ -4,6 +4,7 @@
 #include "api/queries/inputs.h"
 
 #include <math.h>
+#include <stdarg.h>
 #include <sodium/utils.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -160,7 +161,7 @@ enum status input_from_bytes(const char *media_type, const void *bytes, size_t c
                              struct inputs *inputs, struct error *err)
 {
     size_t left = INPUT_FILE_UNPACKED - inputs->unpacked;
-    const struct input_file_sink to = {inputs, &left, add_from_file};
+    const struct input_file_sink to = {inputs, &left, add_from_file, inputs->table, &inputs->notes};
     struct error inner;
     error_clear(&inner);
     size_t i = 0;
@@ -179,6 +180,31 @@ enum status input_from_bytes(const char *media_type, const void *bytes, size_t c
     if (status == STATUS_CORRUPT || status == STATUS_LIMIT)
         status = STATUS_INVALID; /* the wrong bytes came from the client */
     return status == STATUS_OK ? STATUS_OK : error_set(err, status, pointer, "%s", inner.message);
+}
+
+static void warn(const struct sink *out, const char *code, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+static void warn(const struct sink *out, const char *code, const char *format, ...)
+{
+    char text[480];
+    va_list list;
+    va_start(list, format);
+    (void)vsnprintf(text, sizeof text, format, list);
+    va_end(list);
+    sink_begin_object(out, NULL);
+    sink_text(out, "code", code);
+    sink_text(out, "text", text);
+    sink_end_object(out);
+}
+
+void inputs_warn(const struct inputs *inputs, const struct sink *out)
+{
+    const struct input_file_notes *notes = &inputs->notes;
+    if (notes->left_out[0] != '\0')
+        warn(out, "columns-left-out", "columns that are no features of the model were left out: %s", notes->left_out);
+    if (notes->rounded.count > 0)
+        warn(out, "rounded", "%lld whole numbers beyond %d lost digits in single precision; the first: %s",
+             (long long)notes->rounded.count, ROUNDED_FROM, notes->rounded.first);
 }
 
 enum status inputs_split(struct inputs *inputs, struct error *err)
@@ -212,6 +238,7 @@ struct nested {
     float *values;
     size_t count, capacity;
     const char *pointer;
+    struct rounded *rounded;
     struct error *err;
 };
 
@@ -239,6 +266,9 @@ static enum status read_nested(struct nested *n, const cJSON *list, int depth)
             return nested_fault(n, n->count == n->capacity ? "must be rectangular"
                                                            : "contains a number that does not fit a 32-bit float");
         } else {
+            if (rounded_double(item->valuedouble))
+                rounded_add(n->rounded, "%.120s, number %zu: %.17g became %.0f", n->pointer, n->count,
+                            item->valuedouble, (double)(float)item->valuedouble);
             n->values[n->count++] = (float)item->valuedouble;
         }
     }
@@ -248,7 +278,7 @@ static enum status read_nested(struct nested *n, const cJSON *list, int depth)
 /* The first element of each level determines the shape; read_nested() then compares all elements with it. */
 enum status input_array_from_json(const cJSON *list, const char *pointer, struct inputs *inputs, struct error *err)
 {
-    struct nested n = {.pointer = pointer, .err = err};
+    struct nested n = {.pointer = pointer, .rounded = &inputs->notes.rounded, .err = err};
     size_t capacity = 1;
     const cJSON *level = list;
     for (; cJSON_IsArray(level) && n.rank < 4; level = level->child, n.rank++) {

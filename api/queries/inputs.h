@@ -4,6 +4,7 @@
 
 #include "protocol/json.h"
 #include "core/base/error.h"
+#include "core/data/files/input_file.h"
 #include "core/methods/method.h"
 #include "storage/storage.h"
 
@@ -23,6 +24,8 @@ struct inputs {
     struct method_edit *edits[BATCH_MAX]; /* memory behind items[i].edits, or NULL */
     size_t unpacked;                      /* bytes that compressed files had when unpacked */
     bool edited;                          /* set by the caller: whether inputs may have "edits" and "keep" */
+    const struct input_file_table *table; /* set by the caller: what is known about tables; NULL: nothing */
+    struct input_file_notes notes;        /* what the readers of files and arrays did on their own */
 };
 void inputs_close(struct inputs *inputs);
 
@@ -30,6 +33,8 @@ void inputs_close(struct inputs *inputs);
  * change if "checkpoint" is missing. */
 enum status inputs_from_json(const cJSON *body, struct inputs *inputs, struct storage_checkpoint_pick *pick,
                              struct api_faults *faults, struct error *err);
+/* Writes the notes into a list of warnings that the caller has opened. */
+void inputs_warn(const struct inputs *inputs, const struct sink *out);
 /* Adds the inputs of a file (input_file.h): one, or one for each record of a sequence file. `pointer`: the JSON pointer
  * for errors. STATUS_INVALID when the media type or the bytes are wrong. */
 enum status input_from_bytes(const char *media_type, const void *bytes, size_t count, const char *pointer,

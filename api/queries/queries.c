@@ -87,6 +87,8 @@ static bool write_answers(struct exchange *x, const struct query_request *a, con
         sink_begin_list(x->out, "warnings");
         if (a->method->warn != NULL)
             a->method->warn(model, &a->inputs->items[i], x->out);
+        if (i == 0)
+            inputs_warn(a->inputs, x->out);
         sink_end_list(x->out);
         sink_end_object(x->out);
     }
@@ -108,6 +110,8 @@ static void answer_document(struct exchange *x, const struct query_request *a, c
     } else {
         checkpoint_brief(x->out, &a->checkpoint);
     }
+    if (a->absent != NULL && a->absent[0] != '\0')
+        sink_text(x->out, "absent", a->absent);
     if (a->inputs != NULL) {
         if (!write_answers(x, a, model))
             return;

@@ -10,6 +10,8 @@
 #include "api/jobs/job_document.h"
 #include "protocol/config_json.h"
 #include "api/queries/query_routes.h"
+#include "core/data/dataset.h"
+#include "storage/files/dataset.h"
 
 static bool takes_files(const struct method_query *query)
 {
@@ -106,6 +108,52 @@ static bool choose_form(struct exchange *x, struct query_request *a)
     return true;
 }
 
+/* Takes what the columns of a table mean from the description of a data set. */
+static struct input_file_table *table_of(struct exchange *x, const cJSON *about, const char *const named[4])
+{
+    struct input_file_table *table = arena_zalloc(&x->arena, 1, sizeof *table);
+    const cJSON *columns = cJSON_GetObjectItemCaseSensitive(about, "columns");
+    const cJSON *all = cJSON_GetObjectItemCaseSensitive(cJSON_GetObjectItemCaseSensitive(about, "shape"), "cols");
+    int count = cJSON_GetArraySize(columns);
+    const char **feature = arena_zalloc(&x->arena, (size_t)count + 1, sizeof *feature);
+    if (table == NULL || feature == NULL)
+        return NULL;
+    table->wanted = (struct table_wanted){named[0], named[1], named[2], named[3], true};
+    table->feature = feature;
+    JSON_EACH (column, columns) {
+        const cJSON *one = cJSON_GetObjectItemCaseSensitive(column, "name");
+        feature[table->features] = cJSON_IsString(one) ? arena_strdup(&x->arena, one->valuestring) : NULL;
+        table->features += feature[table->features] != NULL;
+    }
+    if (!cJSON_IsNumber(all) || (int)all->valuedouble != table->features) /* a long list is cut off */
+        table->features = 0;
+    return table;
+}
+
+/* Reads the description of the job's data set, if that is still there: the name that the empty label stands for and,
+ * if `tables` is true, the columns. Without it, the usual rules for names of columns hold. */
+static void read_about(struct exchange *x, struct query_request *a, bool tables)
+{
+    static const char *const names[] = {"label", "group", "id", "ignore", "absent"};
+    const char *text, *named[5] = {NULL};
+    char name[80];
+    size_t size;
+    cJSON *about;
+    if (x->api->options.data == NULL || !json_member_text(a->job.config, "dataset_name", name, sizeof name) ||
+        !dataset_name_good(name) ||
+        dataset_read(x->api->options.data, name, "about.json", &x->arena, &text, &size, NULL) != STATUS_OK ||
+        json_parse(text, size, &about, NULL) != STATUS_OK)
+        return;
+    for (int i = 0; i < 5; i++) {
+        const cJSON *options = cJSON_GetObjectItemCaseSensitive(about, "options");
+        const cJSON *stated = cJSON_GetObjectItemCaseSensitive(options, names[i]);
+        named[i] = cJSON_IsString(stated) ? arena_strdup(&x->arena, stated->valuestring) : NULL;
+    }
+    a->absent = named[4];
+    a->inputs->table = tables ? table_of(x, about, named) : NULL;
+    cJSON_Delete(about);
+}
+
 /* Allocates memory for the request, with the parameters at their defaults. */
 static bool query_request_prepare(struct exchange *x, struct query_request *a)
 {
@@ -119,6 +167,9 @@ static bool query_request_prepare(struct exchange *x, struct query_request *a)
         if (a->inputs == NULL)
             return no_memory(x);
         a->inputs->edited = a->query->takes == METHOD_TAKES_EDITS;
+        const char *type = query_request_type(x);
+        bool table = memmem(x->request->body, x->request->body_bytes, "text/csv", 8) != NULL;
+        read_about(x, a, table || (type != NULL && media_is(type, "text/csv")));
     }
     if (a->query->parameters != NULL) {
         a->parameters = arena_zalloc(&x->arena, 1, a->query->parameters->struct_bytes);

@@ -20,6 +20,7 @@ struct query_request {
     struct storage_checkpoint checkpoint, with_checkpoint;
     struct inputs *inputs; /* the inputs, for a query that takes samples or inputs; else NULL */
     bool rows;             /* the body is an array of many rows (query_rows.h); `inputs` is empty */
+    const char *absent;    /* the name that the empty label stands for; NULL or "": none */
     void *parameters;      /* a struct of query->parameters, or NULL */
     struct api_faults *faults;
     int64_t item;

@@ -285,23 +285,23 @@ class Client:
                 return
             filters["cursor"] = page["next_cursor"]
 
-    def upload(self, data: Union[bytes, BinaryIO], format: str, name: Optional[str] = None, **options: str) -> Dict[str, Any]:
+    def upload(self, data: Union[bytes, BinaryIO], format: str, name: Optional[str] = None, **options: Any) -> Dict[str, Any]:
         """Uploads a data set unless the daemon has it, and returns its document. data: the bytes, or a file that can be read twice and that
         upload() closes.
         name: by default "py-" and the start of the SHA-256 of the bytes and the options. An interrupted upload continues where it stopped.
-        options: query parameters of the upload, such as label="cell_type" or ignore=["a", "b"]; the daemon refuses those that the format does not
+        options: query parameters of the upload, such as label="cell_type", ignore=["a", "b"] or fold_names=True; the daemon refuses those that the format does not
         read. With dry_run=1 the answer says how the daemon reads the file (recognised), and nothing is stored."""
         with (io.BytesIO(data) if isinstance(data, bytes) else data) as file:
             return self._upload(file, format, name, options)
 
-    def _upload(self, file: BinaryIO, format: str, name: Optional[str], options: Dict[str, str]) -> Dict[str, Any]:
+    def _upload(self, file: BinaryIO, format: str, name: Optional[str], options: Dict[str, Any]) -> Dict[str, Any]:
         hash, size = hashlib.sha256(), 0
         file.seek(0)
         for block in iter(lambda: file.read(1 << 20), b""):
             hash.update(block)
             size += len(block)
         digest = hash.hexdigest()
-        stated = {key: ",".join(value) if isinstance(value, (list, tuple)) else str(value) for key, value in options.items()}
+        stated = {key: _parameter(value) for key, value in options.items() if value is not None and value is not False}
         name = name or f"py-{(hashlib.sha256(json.dumps([digest, sorted(stated.items())]).encode()).hexdigest() if stated else digest)[:20]}"
         path = f"/v1/datasets/{urllib.parse.quote(name)}"
         for attempt in range(self.retries + 1):
@@ -385,8 +385,16 @@ def _pause(attempt: int, after: Optional[str] = None) -> None:
     time.sleep(min(seconds, 30) * random.uniform(0.9, 1.1))
 
 
+def _parameter(value: Any) -> str:
+    """A value as the daemon reads it: lists with commas, flags as 0 and 1."""
+    if isinstance(value, (bool, np.bool_)):
+        return str(int(value))
+    several = not isinstance(value, str) and hasattr(value, "__iter__")
+    return ",".join(map(_parameter, sorted(value, key=str) if isinstance(value, (set, frozenset)) else value)) if several else str(value)
+
+
 def _query(query: Dict[str, Any]) -> str:
-    kept = {name: value for name, value in query.items() if value is not None}
+    kept = {name: _parameter(value) for name, value in query.items() if value is not None}
     return "?" + urllib.parse.urlencode(kept) if kept else ""
 
 
@@ -681,6 +689,11 @@ class SparseMaps:
         return dense
 
 
+def _unfilled(label: Any) -> List[Any]:
+    """The tokens of a sequence; a row of an array is filled up with negative numbers or empty texts."""
+    return [token for token in label if not isinstance(label, np.ndarray) or (token != "" if isinstance(token, str) else token >= 0)]
+
+
 class _Labels:
     """Turns Y into what an upload contains, and the daemon's answers back into the form of Y.
 
@@ -705,9 +718,10 @@ class _Labels:
             if self.names is not None and len(self.names) != array.shape[1]:
                 raise ValueError(f"names has {len(self.names)} names, but Y has {array.shape[1]} columns")
         elif isinstance(first, (list, tuple)) or (array is not None and array.ndim == 2):
-            self.form, self.table = "sequence", sorted({token for label in Y for token in label}, key=str)
-            longest = max(1, max(len(label) for label in Y))
-            self.array = np.array([[self._text(token) for token in label] + [""] * (longest - len(label)) for label in Y])
+            rows = [_unfilled(label) for label in Y]
+            self.form, self.table = "sequence", sorted({token for label in rows for token in label}, key=str)
+            longest = max(1, max(map(len, rows)))
+            self.array = np.array([[self._text(token) for token in label] + [""] * (longest - len(label)) for label in rows])
         else:
             values = np.asarray(Y)
             if values.ndim != 1:
@@ -772,29 +786,47 @@ class _Labels:
 _MISSING = {"", "nan", "NaN", "NAN", "NA", "N/A", "n/a", "#N/A", "<NA>", "NaT", "None", "NULL", "null"}  # as the daemon reads texts
 
 
-def _is_missing(label: Any) -> bool:
-    """Whether a label is None, NaN, pandas.NA, NaT, a text that stands for them, or contains one of them."""
+def _is_missing(label: Any, texts: bool = True) -> bool:
+    """Whether a label is None, NaN, pandas.NA, NaT, empty, a text that stands for them (texts=True), or contains one of them."""
     if isinstance(label, (set, frozenset, list, tuple)) or (isinstance(label, np.ndarray) and label.ndim):
-        return any(_is_missing(one) for one in label if not (isinstance(one, str) and not one))
+        return any(_is_missing(one, texts) for one in label if not (isinstance(one, str) and not one))
     if label is None or type(label).__name__ in ("NAType", "NaTType"):
         return True
-    return label in _MISSING if isinstance(label, str) else bool(label != label)
+    return (label in _MISSING if texts else not label) if isinstance(label, str) else bool(label != label)
 
 
 def _labelled(Y: Any, missing: str) -> Optional[List[int]]:
-    """Returns the samples that have a label; None: all. missing: "refuse" or "drop"."""
-    if missing not in ("refuse", "drop"):
-        raise ValueError(f"missing must be 'refuse' or 'drop'; got {missing!r}")
+    """Returns the samples that have a label; None: all. missing: "refuse", "drop", or "keep", which takes texts such as NA as names."""
+    if missing not in ("refuse", "drop", "keep"):
+        raise ValueError(f"missing must be 'refuse', 'drop' or 'keep'; got {missing!r}")
     if isinstance(Y, np.ndarray) and Y.dtype.kind in "biu":
         return None
-    gone = [at for at, label in enumerate(Y) if _is_missing(label)]
-    if gone and (missing == "refuse" or len(gone) == len(Y)):
+    gone = [at for at, label in enumerate(Y) if _is_missing(label, texts=missing != "keep")]
+    if gone and (missing != "drop" or len(gone) == len(Y)):
         raise ValueError(f"row {gone[0]} has no label (rows count from 0); {len(gone)} of {len(Y)} rows have none. fit(..., missing='drop') leaves them out")
     if not gone:
         return None
     warnings.warn(f"{len(gone)} of {len(Y)} rows have no label and were left out; the first is row {gone[0]}", RuntimeWarning, stacklevel=3)
     out = set(gone)
     return [at for at in range(len(Y)) if at not in out]
+
+
+def _plain(values: Any) -> Any:
+    """The array of a frame or series of pandas, which counts by its own index."""
+    return values.to_numpy() if hasattr(values, "to_numpy") else values
+
+
+def _columns(X: Any, names: Optional[Sequence[str]]) -> Any:
+    """Leaves out the columns of a frame that are no features of the model, whose names are `names`; None: not known."""
+    if names is None or not hasattr(X, "columns"):
+        return X
+    have = [str(name) for name in X.columns]
+    lacking, other = [name for name in names if name not in have], [name for name in have if name not in names]
+    if lacking:
+        raise ValueError(f"X lacks the columns {lacking[:5]}, which the model was trained on")
+    if other:
+        warnings.warn(f"columns that are no features of the model were left out: {', '.join(map(repr, other[:5]))}{', ...' if len(other) > 5 else ''}", RuntimeWarning, stacklevel=4)
+    return X.iloc[:, [have.index(name) for name in names]]
 
 
 def _rows(values: Any, kept: Optional[List[int]]) -> Any:
@@ -837,6 +869,9 @@ def _hint(error: Exception) -> str:
 def _check(estimator: Any, X: Any, y: Any = None, reset: bool = True, **rules: Any) -> Any:
     """Checks a table. Uses scikit-learn's function where it is installed, so that error messages are the usual ones."""
     wants = {"dtype": np.float32, "ensure_min_samples": 1, **rules}
+    names = getattr(estimator, "feature_names_in_", None)
+    if not reset and names is not None and hasattr(X, "columns") and len(X.columns) > len(names) and set(names) <= set(X.columns):
+        X = _columns(X, names)  # other differences are for scikit-learn to refuse
     try:
         from sklearn.utils.validation import validate_data  # scikit-learn 1.6 and later
         return validate_data(estimator, X, *([y] if y is not None else []), reset=reset, **wants)
@@ -844,6 +879,8 @@ def _check(estimator: Any, X: Any, y: Any = None, reset: bool = True, **rules: A
         pass
     if hasattr(estimator, "_validate_data"):
         return estimator._validate_data(X, *([y] if y is not None else []), reset=reset, **wants)
+    if reset and hasattr(X, "columns"):
+        estimator.feature_names_in_ = np.array([str(name) for name in X.columns], object)
     X = np.asarray(X, np.float32)
     if X.ndim != 2 or len(X) < wants["ensure_min_samples"] or not np.isfinite(X).all():
         raise ValueError(f"Expected a 2D array of finite numbers with at least {wants['ensure_min_samples']} rows; got shape {X.shape}")
@@ -959,8 +996,9 @@ class Motifs(_TransformerMixin, _Estimator):
             numbers: Optional[bool] = None, missing: str = "refuse", absent: Optional[str] = None) -> "Motifs":
         """Uploads the data once, trains, and waits. Y: an integer or text for each input (a text of several words is a sequence), lists of
         tokens, sets of names, an array [n][names] of booleans or of zeros and ones, as of MultiLabelBinarizer, or numbers to predict ([n] or [n][k]).
-        A frame of pandas has the names of its columns. missing: "drop" leaves out the samples whose label is None, NaN or empty; otherwise they raise
-        a ValueError. absent: the class, such as "normal", that says that the other names are not there. numbers: whether Y contains numbers to
+        A frame of pandas has the names of its columns. missing: "drop" leaves out the samples whose label is None, NaN, empty or a text such as "NA";
+        otherwise they raise a ValueError. "keep" takes such texts as names. absent: the class, such as "normal", that says that the other names are
+        not there. numbers: whether Y contains numbers to
         predict; None: it does if it has floats that are no integers. names: the names of integer labels or of the columns of Y. groups: a name or
         number for each input; inputs of one group are either all trained on or all held out. boxes: [m][6], the columns are sample, row0, row1,
         col0, col1 and symbol; only the evaluation uses them."""
@@ -975,18 +1013,26 @@ class Motifs(_TransformerMixin, _Estimator):
         if names is None and getattr(Y, "ndim", 1) == 2 and hasattr(Y, "columns"):
             names = [str(name) for name in Y.columns]
         Y = Y.toarray() if hasattr(Y, "toarray") else Y  # a sparse matrix
-        X, Y = (getattr(value, "to_numpy", lambda value=value: value)() for value in (X, Y))  # frames and series of pandas
+        self.feature_names_in_ = [str(name) for name in X.columns] if hasattr(X, "columns") else None
+        X, Y = _plain(X), _plain(Y)
         kept = _labelled(Y, missing)
         if kept is not None:
             if boxes is not None:
                 raise ValueError("missing='drop' and boxes cannot be used together, because boxes count all samples; leave the samples out first")
-            X, Y, groups = _rows(X, kept), _rows(Y, kept), _rows(np.asarray(groups) if groups is not None else None, kept)
+            if groups is not None and len(groups) != len(Y):
+                raise ValueError(f"groups must have one name for each of the {len(Y)} inputs; got {len(groups)}")
+            X, Y, groups = _rows(X, kept), _rows(Y, kept), _rows(list(groups) if groups is not None else None, kept)
+        groups = list(groups) if groups is not None else None  # a series of pandas counts by its own index
+        if groups is not None and len(groups) != len(X):
+            raise ValueError(f"groups must have one name for each of the {len(X)} inputs; got {len(groups)}")
         client, labels = self._client(), _Labels(np.array(Y.tolist()) if kept is not None and isinstance(Y, np.ndarray) else Y, names, numbers, absent)
         if labels.form == "number" and boxes is not None:
             raise ValueError("boxes are not allowed if Y contains numbers")
         data, format, options = self._files(X, labels, groups, boxes)
         if absent is not None:
             options["absent"] = labels.absent
+        if missing == "keep" and labels.form != "number":
+            options["missing"] = "keep"
         self.data_ = client.upload(data, format, **options)
         config = {"dataset_name": self.data_["name"], "seed": int(self.random_state), "total_samples": self.total_samples, "effort": self.effort,
                   "dataset_split": "groups" if groups is not None else None}
@@ -1032,6 +1078,7 @@ class Motifs(_TransformerMixin, _Estimator):
 
     def _inputs(self, X: Any) -> Any:
         self._fitted()
+        X = _plain(_columns(X, getattr(self, "feature_names_in_", None)))
         if isinstance(X[0], str):
             return [{"data": base64.b64encode(f">s\n{letters}\n".encode()).decode(), "type": "text/x-fasta"} for letters in X]
         if self.sample_rate:
@@ -1088,7 +1135,7 @@ class Motifs(_TransformerMixin, _Estimator):
             return float(np.mean(1 - ((wanted - got) ** 2).sum(0) / ((wanted - wanted.mean(0)) ** 2).sum(0)))
         if self.labels_.form == "flags":
             return float((got == np.asarray(Y, bool)).all(1).mean())
-        return float(np.mean([list(a) == list(b) if isinstance(b, (list, tuple, np.ndarray)) else a == b for a, b in zip(got, Y)]))
+        return float(np.mean([list(a) == _unfilled(b) if isinstance(b, (list, tuple, np.ndarray)) else a == b for a, b in zip(got, Y)]))
 
     @property
     def channels_(self) -> Channels:
@@ -1269,6 +1316,9 @@ class Dictionary(_TransformerMixin, _Estimator):
         rows = self._rows(X, True)
         samples = np.tile(rows.reshape(-1, tokens, rows.shape[1]) if tokens > 1 else rows, (-(-20 // len(rows)),) + (1,) * (1 + (tokens > 1)))
         arrays = {"x": samples}
+        for what, given in (("groups", groups), ("ids", ids)):
+            if given is not None and len(given) != len(rows) // tokens:
+                raise ValueError(f"{what} must have one name for each of the {len(rows) // tokens} samples; got {len(given)}")
         if groups is not None:
             arrays["group"] = np.resize([str(group) for group in groups], len(samples))
         if ids is not None:

@@ -306,6 +306,76 @@ class Sets(unittest.TestCase):
     def test_the_absent_class_is_the_empty_set(self):
         counts, data = self.uploaded(pictures(4)[0], ["ok", "crack", "ok", "hole"], absent="ok")
         self.assertEqual((counts, data["target"]), ({"crack": 1, "hole": 1}, "labels"))
+        X, y = pictures(60)
+        job = motifd.Motifs(DAEMON.url, total_samples=40, config=TINY).fit(X, np.where(y, "crack", "ok"), absent="ok").job
+        answer = job.ask("predict", X[:20])
+        self.assertEqual(answer["absent"], "ok")
+        with tempfile.TemporaryDirectory() as folder:
+            np.save(os.path.join(folder, "x.npy"), X[0])
+            shown = subprocess.run([os.path.join(os.path.dirname(MOTIFD), "motifctl"), "--server", DAEMON.url, "predict", job.id, "--input", os.path.join(folder, "x.npy")],
+                                   capture_output=True, text=True, check=True).stdout
+        lines = [line.split()[1] for line in shown.splitlines() if line.startswith("  prediction ")]
+        self.assertEqual(lines, [(answer["answers"][0]["prediction"] or ["ok"])[0]])
+
+
+    def test_texts_such_as_na_can_be_names(self):
+        counts, data = self.uploaded(pictures(4)[0], ["NA", "EU", "NA", "None"], missing="keep")
+        self.assertEqual((counts, data["stated"]["missing"]), ({"NA": 2, "EU": 1, "None": 1}, "keep"))
+        for nothing in (None, "", float("nan")):
+            with self.assertRaisesRegex(ValueError, "row 1 has no label"):
+                motifd.Motifs(DAEMON.url).fit(pictures(4)[0], ["NA", nothing, "b", "c"], missing="keep")
+        with self.assertRaisesRegex(ValueError, "must be 'refuse', 'drop' or 'keep'"):
+            motifd.Motifs(DAEMON.url).fit(pictures(4)[0], list("abab"), missing="yes")
+
+    def test_rows_of_an_array_may_be_filled_up(self):
+        for Y in (np.array([[1, 2], [2, -1], [1, 1], [-1, -1]]), np.array([["1", "2"], ["2", ""], ["1", "1"], ["", ""]])):
+            labels = motifd._Labels(Y, None)
+            self.assertEqual(labels.array.tolist(), [["1", "2"], ["2", ""], ["1", "1"], ["", ""]])
+            self.assertEqual([len(motifd._unfilled(label)) for label in Y], [2, 1, 2, 0])
+        self.assertEqual(motifd._Labels([[-1, 2], [2]], None).array.tolist(), [["-1", "2"], ["2", ""]])
+
+    def test_groups_belong_to_their_inputs(self):
+        X, Y = pictures(4)[0], list("abab")
+
+        class Series(list):  # as pandas has it: [] takes labels and not positions
+            def __getitem__(self, at):
+                raise KeyError(at)
+        for groups in (Series("pqrs"), np.array(list("pqrs"))):
+            self.assertEqual({one["name"] for one in self.uploaded(X, Y, groups=groups)[1]["groups"]}, set("pqrs"))
+        dropped = [None, *Y[1:]]
+        with self.assertWarns(RuntimeWarning):
+            self.assertEqual({one["name"] for one in self.uploaded(X, dropped, groups=Series("pqrs"), missing="drop")[1]["groups"]}, set("qrs"))
+        for Y in (Y, dropped):
+            with self.assertRaisesRegex(ValueError, "groups must have one name for each of the 4 inputs; got 3"):
+                motifd.Motifs(DAEMON.url).fit(X, Y, groups=list("abc"), missing="drop")
+        for wrong in ({"groups": list("ab")}, {"ids": range(50)}):
+            with self.assertRaisesRegex(ValueError, "one name for each of the 40 samples"):
+                motifd.Dictionary(DAEMON.url).fit(np.ones((40, 3)), **wrong)
+
+    def test_options_of_an_upload_have_the_form_that_the_daemon_reads(self):
+        client, table = motifd.Client(DAEMON.url), b"a,b,c,Kind\n1,2,3,Cat\n2,1,4,cat\n3,1,5,dog\n"
+        data = client.upload(table, "csv", label=("Kind",), ignore=["a", "b"], fold_names=True, missing=None, dry_run=False)
+        self.assertEqual((data["stated"], data["recognised"]["columns"]["ignored"]), ({"label": "Kind", "ignore": "a,b", "fold_names": "1"}, ["a", "b"]))
+        self.assertEqual(client.upload(table, "csv", label="Kind", ignore="a,b", fold_names=np.True_)["name"], data["name"])
+        self.assertEqual(client.upload(table, "csv", label="Kind", dry_run=True)["samples"], 3)
+        self.assertEqual([motifd._query(one) for one in ({"x": True}, {"x": {"b", "a"}}, {"x": None}, {"x": 0.5})], ["?x=1", "?x=a%2Cb", "", "?x=0.5"])
+
+    def test_frames_are_read_by_the_names_of_their_columns(self):
+        try:
+            import pandas
+        except ImportError:
+            self.skipTest("pandas is not installed")
+        frame = pandas.DataFrame(table(), columns=[f"x{at}" for at in range(table().shape[1])])
+        model = motifd.NMF(DAEMON.url, n_components=2).fit(frame.abs())
+        wider = frame.abs().assign(Diagnosis="sick")[["Diagnosis", *frame.columns]]
+        with self.assertWarnsRegex(RuntimeWarning, "left out: 'Diagnosis'"):
+            np.testing.assert_array_equal(model.transform(wider), model.transform(frame.abs()))
+        motifs = motifd.Motifs(DAEMON.url)
+        motifs.job_, motifs.feature_names_in_ = model.job_, list(frame.columns)
+        with self.assertWarnsRegex(RuntimeWarning, "left out: 'Diagnosis'"):
+            np.testing.assert_array_equal(motifs._inputs(wider[wider.columns[::-1]])[:, 0, :, 0], frame.abs().to_numpy())
+        with self.assertRaisesRegex(ValueError, "lacks the columns .'x0'"):
+            motifs._inputs(frame[["x1"]])
 
 
 class Newcomers(unittest.TestCase):

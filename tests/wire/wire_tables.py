@@ -2,6 +2,7 @@
 """Tests the preset `dataset` of the kinds that read tables: the same field names the data, and the number of latents follows from the data.
 
 usage: wire_tables.py MOTIFD"""
+import base64
 import io
 import os
 import subprocess
@@ -90,6 +91,58 @@ def table_is_predicted_row_by_row(daemon, kind):
         assert status == 422 and word in str(problem), problem
 
 
+def table_in_a_query_may_have_other_columns(daemon, kind):
+    """Columns that the upload named, and any others, are left out with a warning, and features are found by their names in any order."""
+    rng = np.random.default_rng(3)
+    x = rng.normal(size=(ROWS, FACTORS)) @ rng.normal(size=(FACTORS, COLUMNS)) + 0.3 * rng.normal(size=(ROWS, COLUMNS))
+    names = ["class", *(f"x{at}" for at in range(1, COLUMNS))]
+    rows = [["Patient", "Diagnosis", *names, "Sex"], *([f"p{at % 3}", "ab"[at % 2], *(f"{value:.6g}" for value in row), f"{at % 2}"] for at, row in enumerate(x))]
+    text = "\n".join(map(",".join, rows))
+    status, _, made = daemon.ask("PUT", f"/v1/datasets/roles-{kind}?label=Diagnosis&group=Patient&ignore=Sex", text.encode(), "text/csv")
+    assert status == 201 and made["shape"]["cols"] == COLUMNS, made
+    body = {"kind": kind, "preset": "dataset", "config": {"dataset_name": f"roles-{kind}", **SHORT[kind]}}
+    job = daemon.ask("POST", "/v1/jobs", body)[2]["id"]
+    wait(daemon, job)
+
+    def answers(order, rows=rows[:3]):
+        text = "\n".join(",".join(row[at] for at in order) for row in rows)
+        inputs = {"inputs": [{"data": base64.b64encode("\n".join(text.split("\n")[:2]).encode()).decode(), "type": "text/csv"}]}
+        status, _, document = daemon.ask("POST", f"/v1/jobs/{job}/predict", text.encode(), "text/csv")
+        assert status == 200 and len(document["answers"]) == 2, document
+        status, _, one = daemon.ask("POST", f"/v1/jobs/{job}/predict", inputs)
+        assert status == 200 and one["answers"][0] == document["answers"][0], one
+        warned = [answer.pop("warnings") for answer in document["answers"]]
+        assert not warned[1], warned
+        return document["answers"], {warning["code"]: warning["text"] for warning in warned[0]}
+
+    features = list(range(2, COLUMNS + 2))
+    plain, warned = answers(features)
+    assert not warned, warned
+    for order, left_out in (([0, 1, *features, COLUMNS + 2], "'Patient', 'Diagnosis', 'Sex'"), ([*features, 1], "'Diagnosis'"), ([0, *features[::-1]], "'Patient'")):
+        again, warned = answers(order)
+        assert again == plain and warned["columns-left-out"].endswith(": " + left_out), warned
+    large = [rows[0], [*rows[1][:2], "16777217", *rows[1][3:]], rows[2]]
+    assert answers(features, large)[1]["rounded"].endswith("row 2, column 'class': 16777217 became 16777216")
+    status, _, problem = daemon.ask("POST", f"/v1/jobs/{job}/predict", b"Diagnosis,x1\na,2\n", "text/csv")
+    assert status == 422 and f"must be a list of {COLUMNS} features" in str(problem), problem
+    status, _, answer = daemon.ask("POST", f"/v1/jobs/{job}/predict", {"inputs": [{"array": [1 << 25 | 1] * COLUMNS}]})
+    assert status == 200 and any(warning["code"] == "rounded" and "/inputs/0/array, number 0: 33554433 became" in warning["text"]
+                                 for warning in answer["answers"][0]["warnings"]), answer
+
+
+def motifctl_says_first_what_to_do(daemon, kind):
+    with tempfile.NamedTemporaryFile("w", suffix=".csv") as file:
+        file.write("a,b,label\n1,2,x\n3,oops,y\n")
+        file.flush()
+        put = [os.path.join(os.path.dirname(sys.argv[1]), "motifctl"), "--server", daemon.url, "datasets", "put", "bad", file.name]
+        got = subprocess.run(put, capture_output=True, text=True)
+        assert got.returncode == 2 and got.stderr == (
+            "error: Some fields are invalid\n  what to do: if the column is not a feature, leave it out with ignore (motifctl: --ignore COLUMN)\n"
+            "  row 3, column 'b': 'oops' is not a number\n"), got.stderr
+        got = subprocess.run([*put, "--label", "nope"], capture_output=True, text=True)
+        assert got.stderr == "error: Some fields are invalid\n  row 1: no column is called 'nope'; the columns are a, b, label\n", got.stderr
+
+
 def folder_of_cells_gives_the_same_table_as_arrays(daemon, kind):
     """A tar of a folder of a single-cell program gives the same table as an .npz with the same numbers."""
     rng = np.random.default_rng(9)
@@ -117,7 +170,8 @@ def main():
     with tempfile.TemporaryDirectory() as folder:
         with Daemon(sys.argv[1], os.path.join(folder, "db"), "--data", os.path.join(folder, "data")) as daemon:
             run_checks(*[(f"{kind}: {check.__name__}", lambda kind=kind, check=check: check(daemon, kind))
-                         for kind in SHORT for check in (job_with_the_preset_fits_the_data, wrong_names_are_refused, folder_of_cells_gives_the_same_table_as_arrays, table_is_predicted_row_by_row)])
+                         for kind in SHORT for check in (job_with_the_preset_fits_the_data, wrong_names_are_refused, folder_of_cells_gives_the_same_table_as_arrays, table_is_predicted_row_by_row,
+                                       table_in_a_query_may_have_other_columns, motifctl_says_first_what_to_do)])
 
 
 main()

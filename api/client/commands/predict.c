@@ -330,6 +330,7 @@ static void write_list(struct buf *out, const cJSON *list)
 static void view_answers(struct ctl *ctl, const cJSON *document)
 {
     const cJSON *answer, *member, *warning;
+    const char *absent = json_string(document, "absent"); /* the name that the empty label stands for */
     struct buf out;
     int index = 0;
     buf_init(&out, 64u << 20);
@@ -342,6 +343,11 @@ static void view_answers(struct ctl *ctl, const cJSON *document)
                 strcmp(member->string, RECORD) == 0)
                 continue;
             buf_format(&out, "  %-14s ", member->string);
+            if (absent && cJSON_IsArray(member) && !member->child && strcmp(member->string, "prediction") == 0) {
+                utf8_escape(&out, absent, strlen(absent), UTF8_FOR_TERMINAL);
+                buf_text(&out, "\n");
+                continue;
+            }
             if (cJSON_IsArray(member)) {
                 write_list(&out, member);
                 continue;

@@ -3,6 +3,7 @@
  * The api decodes no format itself, so a new format is one more row of the table below. */
 #include "core/data/files/input_file.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -36,6 +37,8 @@ static enum status read_array(const struct input_file_sink *to, const void *byte
         free(array.values);
         return error_set(err, STATUS_INVALID, NULL, "must not be empty");
     }
+    if (to->notes != NULL)
+        rounded_join(&to->notes->rounded, &array.rounded, "");
     return to->add(to->context, array.rank, array.dim, array.values, 0, err);
 }
 
@@ -86,21 +89,54 @@ static enum status read_sequences(const struct input_file_sink *to, const void *
     return status;
 }
 
+/* Finds the columns of the features after the first row was read. column: [csv->columns] room for them. */
+static int find_features(const struct input_file_sink *to, const struct csv *csv, struct table_columns *columns,
+                         int *column)
+{
+    int count = 0, known = to->table != NULL && to->table->features <= csv->columns ? to->table->features : 0;
+    while (count < known && (column[count] = csv_find(csv, to->table->feature[count])) >= 0)
+        count++;
+    if (count > 0 && count == known) { /* the names decide, whatever else the table has */
+        memset(columns->role, TABLE_IGNORED, (size_t)columns->count);
+        for (int i = 0; i < count; i++)
+            columns->role[column[i]] = TABLE_FEATURE;
+        return count;
+    }
+    table_columns_first(csv, columns);
+    count = 0;
+    for (int i = 0; i < csv->columns; i++)
+        if (table_columns_feature(columns, i))
+            column[count++] = i;
+    return count;
+}
+
+static void note_left_out(const struct csv *csv, const struct table_columns *columns, char *text, size_t room)
+{
+    enum { SHOWN = 5 };
+    size_t used = 0;
+    int count = 0;
+    for (int i = 0; i < columns->count && used < room; i++) {
+        if (table_columns_feature(columns, i))
+            continue;
+        if (count++ < SHOWN)
+            used += (size_t)snprintf(text + used, room - used, "%s'%.30s'", count > 1 ? ", " : "", csv->name[i]);
+    }
+    if (count > SHOWN && used < room)
+        (void)snprintf(text + used, room - used, ", ... (%d columns)", count);
+}
+
 /* Adds the features of one row of a table. */
-static enum status add_row(const struct input_file_sink *to, struct csv *csv, const struct table_columns *columns,
+static enum status add_row(const struct input_file_sink *to, struct csv *csv, const int *column, int features,
                            struct error *err)
 {
-    int64_t features = table_columns_features(columns);
-    int at = 0;
     if (features == 0)
         return error_set(err, STATUS_INVALID, NULL, "row 1: there is no column of features");
     float *values = malloc((size_t)features * sizeof *values);
     enum status status = values != NULL ? STATUS_OK : error_memory(err, "an input");
-    for (int i = 0; !status && i < csv->count; i++)
-        if (table_columns_feature(columns, i))
-            status = csv_value(csv, i, &values[at++], err);
+    for (int i = 0; !status && i < features; i++)
+        status = csv_value(csv, column[i], &values[i], err);
     if (!status)
-        return to->add(to->context, 1, &features, values, 0, err);
+        return to->add(to->context, 1, (const int64_t[]){features}, values, 0, err);
     free(values);
     return status;
 }
@@ -112,20 +148,28 @@ static enum status read_table(const struct input_file_sink *to, const void *byte
     const struct table_wanted usual = {0};
     struct csv csv;
     struct table_columns columns = {0};
+    int *column = NULL, features = 0;
     bool more = true, empty = true;
     enum status status = csv_open(&csv, &from, err);
     if (!status)
-        status = table_columns_find(&csv, &usual, &columns, err);
+        status = table_columns_find(&csv, to->table != NULL ? &to->table->wanted : &usual, &columns, err);
+    if (!status && (column = malloc((size_t)csv.columns * sizeof *column)) == NULL)
+        status = error_memory(err, "columns");
     for (; !status; empty = false) {
         status = csv_next(&csv, &more, err);
         if (status || !more)
             break;
         if (empty)
-            table_columns_first(&csv, &columns);
-        status = add_row(to, &csv, &columns, err);
+            features = find_features(to, &csv, &columns, column);
+        status = add_row(to, &csv, column, features, err);
     }
     if (!status && empty)
         status = error_set(err, STATUS_INVALID, NULL, "must not be empty: there is no row below the header");
+    if (!status && to->notes != NULL) {
+        note_left_out(&csv, &columns, to->notes->left_out, sizeof to->notes->left_out);
+        rounded_join(&to->notes->rounded, &csv.rounded, "");
+    }
+    free(column);
     table_columns_close(&columns);
     csv_close(&csv);
     return status;

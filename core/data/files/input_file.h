@@ -7,12 +7,26 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "core/base/error.h"
+#include "core/formats/table/table_columns.h"
 
 #define INPUT_FILE_NUMBERS (4u << 20) /* largest number of values of one array */
 #define INPUT_FILE_UNPACKED                                                                                            \
     ((size_t)64 << 20) /* most bytes that the compressed files of a query have when unpacked                           \
                         */
+
+/* What is known about the tables of a model: the columns that the upload of its data set named, and the names of its
+ * features in their order (NULL: not known). */
+struct input_file_table {
+    struct table_wanted wanted;
+    const char *const *feature; /* [features] */
+    int features;
+};
+
+/* What the reader did on its own. */
+struct input_file_notes {
+    char left_out[200]; /* the columns of a table that are no features of the model, as "'a', 'b'"; "": none */
+    struct rounded rounded;
+};
 
 /* Receives the arrays of a file one by one. */
 struct input_file_sink {
@@ -21,6 +35,8 @@ struct input_file_sink {
     /* Receives one array. values: malloc'ed, row-major, [dim[0]]...[dim[rank - 1]] with rank of at most 4; the callee
      * owns it, also when it fails. rate: samples per second of a recording; else 0. */
     enum status (*add)(void *context, int rank, const int64_t *dim, float *values, int rate, struct error *err);
+    const struct input_file_table *table; /* NULL: nothing is known */
+    struct input_file_notes *notes;       /* NULL: nobody needs them */
 };
 
 /* Media types that input_file_read() takes; ends with NULL. */
@@ -29,7 +45,8 @@ extern const char *const input_file_types[];
 /* Reads a file of a type in input_file_types, which may be compressed by gzip, and passes its arrays to `to`. A picture
  * becomes [rows][cols] with values in [0, 1], or [3][rows][cols] if it has colours. A recording becomes [samples] at
  * its own rate. An array keeps its shape. Each record of a sequence file becomes [4][1][length], and each row of a
- * table [columns of features]. STATUS_INVALID, STATUS_CORRUPT or STATUS_LIMIT: the bytes are not a file of this type,
+ * table [columns of features]: if the table has all features of the model, these, by their names; otherwise all columns
+ * that have no other role. STATUS_INVALID, STATUS_CORRUPT or STATUS_LIMIT: the bytes are not a file of this type,
  * or the file is empty or has too many numbers. STATUS_NOT_FOUND: the type is unknown. */
 enum status input_file_read(const char *media_type, const void *bytes, size_t count, const struct input_file_sink *to,
                             struct error *err);

@@ -78,9 +78,11 @@ static enum status give(const struct csv *csv, struct table_columns *columns, in
 }
 
 static enum status give_named(const struct csv *csv, struct table_columns *columns, const char *name,
-                              enum table_role role, struct error *err)
+                              enum table_role role, bool optional, struct error *err)
 {
     int column = csv_find(csv, name);
+    if (column < 0 && optional)
+        return STATUS_OK;
     return column < 0 ? no_column(csv, name, err) : give(csv, columns, column, role, err);
 }
 
@@ -99,13 +101,13 @@ bool table_list_next(const char **list, bool whole, char *name, size_t room)
 
 /* Gives a role to the columns that a text names. */
 static enum status give_list(const struct csv *csv, struct table_columns *columns, const char *names,
-                             enum table_role role, struct error *err)
+                             enum table_role role, bool optional, struct error *err)
 {
     char name[1024];
     bool whole = csv_find(csv, names) >= 0;
     enum status status = STATUS_OK;
     while (!status && table_list_next(&names, whole, name, sizeof name))
-        status = give_named(csv, columns, name, role, err);
+        status = give_named(csv, columns, name, role, optional, err);
     return status;
 }
 
@@ -148,8 +150,8 @@ enum status table_columns_find(const struct csv *csv, const struct table_wanted 
     for (int i = 0; !status && i < ROWS; i++) {
         bool list = rows[i].role == TABLE_LABEL || rows[i].role == TABLE_IGNORED;
         if (stated(rows[i].name))
-            status = list ? give_list(csv, columns, rows[i].name, rows[i].role, err)
-                          : give_named(csv, columns, rows[i].name, rows[i].role, err);
+            status = list ? give_list(csv, columns, rows[i].name, rows[i].role, wanted->optional, err)
+                          : give_named(csv, columns, rows[i].name, rows[i].role, wanted->optional, err);
     }
     for (int i = 0; !status && i < ROWS; i++)
         if (!stated(rows[i].name) && rows[i].usual)
@@ -174,14 +176,6 @@ void table_columns_first(const struct csv *csv, struct table_columns *columns)
     for (int i = 0; i < columns->count; i++)
         if (columns->role[i] == TABLE_FEATURE && !csv_number(csv->field[i], &value) && !like_number(csv->field[i]))
             columns->role[i] = TABLE_IDENTIFIER;
-}
-
-int table_columns_features(const struct table_columns *columns)
-{
-    int features = 0;
-    for (int i = 0; i < columns->count; i++)
-        features += table_columns_feature(columns, i);
-    return features;
 }
 
 void table_columns_close(struct table_columns *columns)

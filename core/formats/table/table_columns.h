@@ -20,6 +20,7 @@ enum table_role {
  * between the names; a text that is the name of a column is no list. */
 struct table_wanted {
     const char *label, *group, *id, *ignore;
+    bool optional; /* the table need not have these columns, as in a query */
 };
 
 struct table_columns {
@@ -42,8 +43,6 @@ enum status table_columns_find(const struct csv *csv, const struct table_wanted 
 /* Gives the features that have a text in the first record, which csv_next() has read, the role TABLE_IDENTIFIER; the
  * caller checks that their texts differ in all rows. */
 void table_columns_first(const struct csv *csv, struct table_columns *columns);
-/* The number of features. */
-int table_columns_features(const struct table_columns *columns);
 static inline bool table_columns_feature(const struct table_columns *columns, int column)
 {
     return columns->role[column] == TABLE_FEATURE;

@@ -42,7 +42,7 @@ static enum status note_columns(struct table *t, struct error *err)
 static enum status find_roles(struct table *t, struct error *err)
 {
     const struct collection_options *o = t->options;
-    const struct table_wanted wanted = {o->label, o->group, o->id, o->ignore};
+    const struct table_wanted wanted = {.label = o->label, .group = o->group, .id = o->id, .ignore = o->ignore};
     enum status status = table_columns_find(&t->csv, &wanted, &t->columns, err);
     if (!status)
         status = note_columns(t, err);

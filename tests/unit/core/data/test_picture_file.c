@@ -520,7 +520,7 @@ static void queries_take_pictures_of_all_formats(void **state)
     for (int i = 0; i < 3; i++) {
         int64_t shape[5] = {0};
         size_t unpacked = INPUT_FILE_UNPACKED;
-        const struct input_file_sink to = {shape, &unpacked, take};
+        const struct input_file_sink to = {.context = shape, .unpacked = &unpacked, .add = take};
         assert_int_equal(input_file_read(types[i], files[i].bytes, files[i].size, &to, NULL), STATUS_OK);
         assert_int_equal(shape[0], i < 2 ? 3 : 2);
         assert_true(shape[shape[0]] == COLS && shape[shape[0] - 1] == ROWS && (i == 2 || shape[1] == 3));

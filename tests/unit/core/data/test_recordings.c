@@ -230,7 +230,7 @@ static void a_query_states_the_rate_of_its_recording(void **state)
     static char file[1 << 14];
     int64_t seen[3] = {0};
     size_t unpacked = INPUT_FILE_UNPACKED;
-    const struct input_file_sink to = {seen, &unpacked, take};
+    const struct input_file_sink to = {.context = seen, .unpacked = &unpacked, .add = take};
     size_t size = wav(file, 44100, COUNT, 6500, 1);
     assert_int_equal(input_file_read("audio/wav", file, size, &to, NULL), STATUS_OK);
     assert_true(seen[0] == 1 && seen[1] == COUNT && seen[2] == 44100);
