@@ -7,12 +7,14 @@
 
 #include "convert/frame.h"
 #include "convert/matrix.h"
+#include "core/formats/table/table_columns.h"
 
 struct anndata {
     struct frame obs, var;
     struct matrix *matrix;
-    struct column cells, features, label, group, part;
-    bool labelled, grouped, parted;
+    struct column cells, features, label[TABLE_LABEL_COLUMNS], group, part;
+    int labels; /* columns of labels */
+    bool grouped, parted;
 };
 
 static enum status open_layer(hid_t file, const char *layer, struct matrix **matrix, struct error *err)
@@ -87,10 +89,25 @@ static enum status open_role(const struct anndata *a, const char *wanted, const 
                      (long long)column->rows, (long long)matrix_rows(a->matrix));
 }
 
+/* Opens the columns of labels. The user's text is the name of a column, or a list of names with commas between them. */
+static enum status open_labels(struct anndata *a, const char *list, struct error *err)
+{
+    static const char *const usual[] = {"label", "labels", "class", "target", NULL};
+    char name[TABLE_TEXT];
+    bool found, whole = list[0] == '\0' || frame_find(&a->obs, list, name) || !strchr(list, ',');
+    enum status status = whole ? open_role(a, list, usual, &found, &a->label[0], err) : STATUS_OK;
+    a->labels = whole && !status && found;
+    while (!whole && !status && table_list_next(&list, false, name, sizeof name)) {
+        if (a->labels == TABLE_LABEL_COLUMNS)
+            return error_set(err, STATUS_LIMIT, NULL, "more than %d columns of labels", TABLE_LABEL_COLUMNS);
+        status = open_role(a, name, usual, &found, &a->label[a->labels++], err);
+    }
+    return status;
+}
+
 static enum status open_columns(const struct convert_options *options, struct anndata *a, struct error *err)
 {
-    static const char *const labels[] = {"label", "labels", "class", "target", NULL},
-                             *const groups[] = {"group", "split", NULL}, *const parts[] = {"part", NULL};
+    static const char *const groups[] = {"group", "split", NULL}, *const parts[] = {"part", NULL};
     char id[TABLE_TEXT];
     (void)frame_find(&a->obs, options->id[0] != '\0' ? options->id : a->obs.index, id);
     enum status status = column_open(&a->obs, id, &a->cells, err);
@@ -105,7 +122,7 @@ static enum status open_columns(const struct convert_options *options, struct an
                          "features",
                          (long long)matrix_rows(a->matrix), (long long)matrix_cols(a->matrix), (long long)a->cells.rows,
                          (long long)a->features.rows);
-    status = open_role(a, options->label, labels, &a->labelled, &a->label, err);
+    status = open_labels(a, options->label, err);
     if (!status)
         status = open_role(a, options->group, groups, &a->grouped, &a->group, err);
     return status ? status : open_role(a, "", parts, &a->parted, &a->part, err);
@@ -128,7 +145,8 @@ static enum status write_row(struct anndata *a, struct table_writer *to, struct 
     enum status status = write_texts(&a->cells, 1, to, err);
     if (status)
         return status;
-    status = a->labelled ? write_texts(&a->label, 1, to, err) : STATUS_OK;
+    for (int i = 0; !status && i < a->labels; i++)
+        status = write_texts(&a->label[i], 1, to, err);
     if (status)
         return status;
     status = a->grouped ? write_texts(&a->group, 1, to, err) : STATUS_OK;
@@ -139,10 +157,18 @@ static enum status write_row(struct anndata *a, struct table_writer *to, struct 
 
 static enum status write_table(struct anndata *a, struct table_writer *to, struct error *err)
 {
-    const struct table_head head = {TABLE_NAMES | (a->labelled ? TABLE_LABELS : 0u) | (a->grouped ? TABLE_GROUPS : 0u) |
-                                        (a->parted ? TABLE_PARTS : 0u) | (matrix_single(a->matrix) ? TABLE_SINGLE : 0u),
-                                    matrix_rows(a->matrix), matrix_cols(a->matrix)};
+    const unsigned flags = TABLE_NAMES | TABLE_ROLES | (a->labels > 0 ? TABLE_LABELS : 0u) |
+                           (a->grouped ? TABLE_GROUPS : 0u) | (a->parted ? TABLE_PARTS : 0u) |
+                           (matrix_single(a->matrix) ? TABLE_SINGLE : 0u);
+    const struct table_head head = {flags, matrix_rows(a->matrix), matrix_cols(a->matrix), (uint32_t)a->labels};
     table_write_head(to, &head);
+    for (int i = 0; i < a->labels; i++)
+        table_write_text(to, a->label[i].name);
+    if (a->grouped)
+        table_write_text(to, a->group.name);
+    if (a->parted)
+        table_write_text(to, a->part.name);
+    table_write_text(to, a->cells.name);
     enum status status = write_texts(&a->features, head.cols, to, err);
     for (int64_t i = 0; !status && !to->failed && i < head.rows; i++)
         status = write_row(a, to, err);
@@ -169,11 +195,12 @@ static enum status anndata_convert(hid_t file, const struct convert_options *opt
 
 enum status convert_h5ad(hid_t file, const struct convert_options *options, struct table_writer *to, struct error *err)
 {
-    struct anndata a = {.labelled = false};
+    struct anndata a = {.labels = 0};
     enum status status = anndata_convert(file, options, &a, to, err);
     column_close(&a.cells);
     column_close(&a.features);
-    column_close(&a.label);
+    for (int i = 0; i < a.labels || i == 0; i++)
+        column_close(&a.label[i]);
     column_close(&a.group);
     column_close(&a.part);
     frame_close(&a.obs);

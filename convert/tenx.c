@@ -70,8 +70,9 @@ static enum status read_shape(hid_t group, int64_t shape[2], struct error *err)
 
 static enum status write_table(struct tenx *t, struct table_writer *to, struct error *err)
 {
-    const struct table_head head = {TABLE_NAMES | TABLE_IDS | (matrix_single(t->matrix) ? TABLE_SINGLE : 0u),
-                                    matrix_rows(t->matrix), matrix_cols(t->matrix)};
+    const struct table_head head = {.flags = TABLE_NAMES | TABLE_IDS | (matrix_single(t->matrix) ? TABLE_SINGLE : 0u),
+                                    .rows = matrix_rows(t->matrix),
+                                    .cols = matrix_cols(t->matrix)};
     const char *text;
     enum status status = STATUS_OK;
     table_write_head(to, &head);

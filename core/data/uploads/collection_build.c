@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 #include "core/base/grown.h"
 #include "core/formats/csv.h"
@@ -438,6 +439,40 @@ enum status builder_label(struct builder *b, const char *text, size_t bytes, con
     b->texts[b->texts_count++] = (struct label_text){b->at - 1, b->text_used, bytes};
     b->text_used += bytes + 1;
     return STATUS_OK;
+}
+
+int builder_indicator(const char *cell)
+{
+    static const char *const yes[] = {"1", "1.0", "true", "yes"}, *const no[] = {"", "0", "0.0", "false", "no"};
+    for (size_t i = 0; i < sizeof yes / sizeof yes[0]; i++)
+        if (strcasecmp(cell, yes[i]) == 0)
+            return 1;
+    for (size_t i = 0; i < sizeof no / sizeof no[0]; i++)
+        if (strcasecmp(cell, no[i]) == 0)
+            return 0;
+    return -1;
+}
+
+void builder_label_columns(struct builder *b, int columns, bool indicators)
+{
+    struct collection_recognised *r = &b->c->recognised;
+    b->usual = TARGET_LABELS;
+    (void)snprintf(r->labels, sizeof r->labels, "a set: %s of %d columns", indicators ? "the names" : "the texts",
+                   columns);
+}
+
+enum status builder_cell(struct builder *b, bool indicators, const char *name, const char *cell, int64_t row,
+                         struct error *err)
+{
+    bool text = cell[0] != '\0' && !builder_says_missing(b, cell, strlen(cell));
+    int there = indicators ? builder_indicator(cell) : text;
+    if (there < 0)
+        return error_set(err, STATUS_INVALID, NULL,
+                         "row %lld, column '%.60s': '%.40s' is neither 0 nor 1, but the columns of labels have 0 and 1 "
+                         "in the first row",
+                         (long long)row, name, cell);
+    const char *token = indicators ? name : cell;
+    return there ? builder_token_once(b, token, strlen(token), err) : STATUS_OK;
 }
 
 bool builder_has_label(const struct builder *b, int64_t sample)

@@ -85,6 +85,14 @@ enum status builder_number(struct builder *b, int32_t token, struct error *err);
  * None, or empty where that is no label) is a missing label. */
 enum status builder_label(struct builder *b, const char *text, size_t bytes, const char *what, int64_t number,
                           struct error *err);
+/* Several columns of labels make a set: of the names of the columns whose cells say yes (`indicators`: all cells of the
+ * first row are 0 or 1, yes or no, ...), or else of the texts in the cells. builder_indicator() returns whether a cell
+ * says yes; -1: neither yes nor no. builder_label_columns() decides that there are `columns` of them. builder_cell()
+ * adds a cell of the current sample; name: of its column. */
+int builder_indicator(const char *cell);
+void builder_label_columns(struct builder *b, int columns, bool indicators);
+enum status builder_cell(struct builder *b, bool indicators, const char *name, const char *cell, int64_t row,
+                         struct error *err);
 /* Notes that the current sample has no label. STATUS_INVALID, unless the user wants such samples to be left out. */
 enum status builder_no_label(struct builder *b, const char *what, int64_t number, struct error *err);
 /* Whether a text stands for a missing value: "NaN", "NA", "None", ... */

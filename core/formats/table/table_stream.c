@@ -11,7 +11,7 @@ static const char magic[8] = "motiftbl", last[4] = "end.";
 enum {
     HEAD_BYTES = 32,
     BLOCK = 1024 /* number of floats that are copied at a time */,
-    FLAGS = TABLE_LABELS | TABLE_GROUPS | TABLE_NAMES | TABLE_IDS | TABLE_PARTS | TABLE_SINGLE
+    FLAGS = TABLE_LABELS | TABLE_GROUPS | TABLE_NAMES | TABLE_IDS | TABLE_PARTS | TABLE_SINGLE | TABLE_ROLES
 };
 
 /* put_integer() writes an integer of `bytes` bytes, little-endian; get_integer() reads one. */
@@ -67,7 +67,7 @@ void table_write_head(struct table_writer *w, const struct table_head *head)
     unsigned char *to = room(w, HEAD_BYTES);
     memcpy(to, magic, sizeof magic);
     put_integer(to + 8, head->flags, 4);
-    put_integer(to + 12, 0, 4);
+    put_integer(to + 12, head->labels, 4);
     put_integer(to + 16, (uint64_t)head->rows, 8);
     put_integer(to + 24, (uint64_t)head->cols, 8);
 }
@@ -142,9 +142,13 @@ enum status table_read_head(struct table_reader *r, struct error *err)
     if (status)
         return status;
     r->head = (struct table_head){(uint32_t)get_integer(bytes + 8, 4), (int64_t)get_integer(bytes + 16, 8),
-                                  (int64_t)get_integer(bytes + 24, 8)};
+                                  (int64_t)get_integer(bytes + 24, 8), (uint32_t)get_integer(bytes + 12, 4)};
+    bool labelled = (r->head.flags & TABLE_LABELS) != 0;
+    if (labelled && r->head.labels == 0)
+        r->head.labels = 1;
     if (memcmp(bytes, magic, sizeof magic) != 0 || (r->head.flags & ~(uint32_t)FLAGS) != 0 ||
-        get_integer(bytes + 12, 4) != 0 || r->head.rows < 0 || r->head.cols < 0)
+        (!labelled && r->head.labels > 0) || r->head.labels > TABLE_LABEL_COLUMNS || r->head.rows < 0 ||
+        r->head.cols < 0)
         return error_set(err, STATUS_CORRUPT, NULL, "the bytes are not a table");
     if (r->head.rows == 0 || r->head.cols == 0)
         return error_set(err, STATUS_INVALID, NULL, "the table has %s; it needs at least one",

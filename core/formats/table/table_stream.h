@@ -4,12 +4,13 @@
  * most TABLE_TEXT - 1 bytes.
  *
  * The stream has these parts, in this order:
- * - "motiftbl"; flags (4 bytes); zero (4 bytes); number of rows (8 bytes); number of columns (8 bytes).
- *   TABLE_SINGLE: the values of the file need no more than single precision.
+ * - "motiftbl"; flags (4 bytes); number of columns of labels (4 bytes; 0 with TABLE_LABELS means 1); number of rows (8
+ * bytes); number of columns (8 bytes). TABLE_SINGLE: the values of the file need no more than single precision.
+ * - With TABLE_ROLES: the names of the columns of labels, groups, parts and names of rows, as far as there are such.
  * - For each column: its name. With TABLE_IDS also its id, which may be empty.
- * - For each row: with TABLE_NAMES its name, with TABLE_LABELS its label, with TABLE_GROUPS its group, with TABLE_PARTS
- *   its part. Then the number of entries (4 bytes), and for each entry its column (4 bytes) and its value (4 bytes, a
- *   float). If the number of entries is TABLE_DENSE, the values of all columns follow instead.
+ * - For each row: with TABLE_NAMES its name, with TABLE_LABELS its labels, with TABLE_GROUPS its group, with
+ * TABLE_PARTS its part. Then the number of entries (4 bytes), and for each entry its column (4 bytes) and its value (4
+ * bytes, a float). If the number of entries is TABLE_DENSE, the values of all columns follow instead.
  * - "end."
  *
  * The entries of a row may come in any order. If a column has several entries, their values are added, as in SciPy. */
@@ -23,11 +24,20 @@
 #include "core/base/error.h"
 #include "core/formats/byte_source.h"
 
-enum { TABLE_LABELS = 1, TABLE_GROUPS = 2, TABLE_NAMES = 4, TABLE_IDS = 8, TABLE_PARTS = 16, TABLE_SINGLE = 32 };
 enum {
-    TABLE_TEXT = 256,       /* bytes of a text with its NUL */
-    TABLE_ROWS = 1 << 22,   /* largest number of rows */
-    TABLE_COLUMNS = 1 << 20 /* largest number of columns */
+    TABLE_LABELS = 1,
+    TABLE_GROUPS = 2,
+    TABLE_NAMES = 4,
+    TABLE_IDS = 8,
+    TABLE_PARTS = 16,
+    TABLE_SINGLE = 32,
+    TABLE_ROLES = 64
+};
+enum {
+    TABLE_LABEL_COLUMNS = 64, /* largest number of columns of labels */
+    TABLE_TEXT = 256,         /* bytes of a text with its NUL */
+    TABLE_ROWS = 1 << 22,     /* largest number of rows */
+    TABLE_COLUMNS = 1 << 20   /* largest number of columns */
 };
 #define TABLE_DENSE UINT32_MAX
 
@@ -38,6 +48,7 @@ enum { TABLE_EXIT_USAGE = 2, TABLE_EXIT_FAULT, TABLE_EXIT_LIMIT, TABLE_EXIT_OTHE
 struct table_head {
     uint32_t flags;
     int64_t rows, cols;
+    uint32_t labels; /* columns of labels */
 };
 
 struct table_entry {

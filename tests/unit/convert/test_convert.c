@@ -138,6 +138,34 @@ static void a_column_of_any_type_is_a_label_or_a_group(void **state)
     collection_close(&c);
 }
 
+static void several_columns_of_labels_make_a_set(void **state)
+{
+    struct collection c;
+    const int32_t *label;
+    (void)state;
+    assert_int_equal(convert("dense.h5ad", &(struct convert_options){"", "type, donor", "Plate", ""}, &c), STATUS_OK);
+    assert_int_equal(c.target, TARGET_LABELS);
+    assert_int_equal(collection_labels(&c, 21, &label), 2);
+    assert_string_equal(c.vocabulary.name[label[0] < label[1] ? label[0] : label[1]], types[0]);
+    assert_string_equal(c.recognised.labels, "a set: the texts of 2 columns");
+    static const char *const roles[][2] = {{"label", "type"}, {"label", "donor"}, {"group", "plate"}, {"id", "_index"}};
+    assert_int_equal(c.recognised.columns, 4);
+    for (int i = 0; i < 4; i++) {
+        assert_string_equal(c.recognised.column[i].role, roles[i][0]);
+        assert_string_equal(c.recognised.column[i].name, roles[i][1]);
+    }
+    collection_close(&c);
+    assert_int_equal(convert("dense.h5ad", &(struct convert_options){"", "doublet,plate", "", ""}, &c), STATUS_OK);
+    assert_string_equal(c.recognised.labels, "a set: the names of 2 columns");
+    assert_string_equal(c.vocabulary.name[0], "doublet");
+    assert_string_equal(c.vocabulary.name[1], "plate");
+    assert_int_equal(collection_labels(&c, 21, &label), 1);
+    assert_string_equal(c.vocabulary.name[label[0]], "plate");
+    collection_close(&c);
+    assert_int_equal(convert("dense.h5ad", &(struct convert_options){"", "type,kind", "", ""}, &c), STATUS_INVALID);
+    assert_non_null(strstr(err.message, "obs has no column 'kind'"));
+}
+
 static void a_missing_label_is_refused_and_a_missing_group_has_no_name(void **state)
 {
     struct collection c;
@@ -222,7 +250,7 @@ static void compare(struct matrix *matrix, const struct sample *s)
     float values[MOST_COLS];
     assert_true(to && reader && matrix_rows(matrix) == s->rows && matrix_cols(matrix) == s->cols);
     *to = table_memory_writer(&memory);
-    table_write_head(to, &(struct table_head){0, s->rows, s->cols});
+    table_write_head(to, &(struct table_head){.rows = s->rows, .cols = s->cols});
     for (int i = 0; i < s->rows; i++)
         assert_int_equal(matrix_next(matrix, to, &err), STATUS_OK);
     assert_int_equal(matrix_next(matrix, to, &err), STATUS_INTERNAL);
@@ -343,6 +371,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(every_form_of_a_file_gives_the_same_table),
         cmocka_unit_test(layers_and_raw_values_can_be_chosen),
         cmocka_unit_test(a_column_of_any_type_is_a_label_or_a_group),
+        cmocka_unit_test(several_columns_of_labels_make_a_set),
         cmocka_unit_test(a_missing_label_is_refused_and_a_missing_group_has_no_name),
         cmocka_unit_test(the_message_about_a_wrong_column_names_the_columns),
         cmocka_unit_test(matrices_of_every_form_equal_the_plain_table),

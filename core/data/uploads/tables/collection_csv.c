@@ -59,19 +59,6 @@ static enum status find_roles(struct table *t, struct error *err)
                      "several columns of labels make a set of names; leave target out, or name one column");
 }
 
-/* Whether a cell says that the row has the name of its column; -1: it says something else. */
-static int indicator(const char *cell)
-{
-    static const char *const yes[] = {"1", "1.0", "true", "yes"}, *const no[] = {"", "0", "0.0", "false", "no"};
-    for (size_t i = 0; i < sizeof yes / sizeof yes[0]; i++)
-        if (strcasecmp(cell, yes[i]) == 0)
-            return 1;
-    for (size_t i = 0; i < sizeof no / sizeof no[0]; i++)
-        if (strcasecmp(cell, no[i]) == 0)
-            return 0;
-    return -1;
-}
-
 /* Finds the column that states the parts: it is called part or split, and the first row has the name of a part there.
  */
 static void find_part(struct table *t)
@@ -131,34 +118,11 @@ static enum status take_first(struct table *t, struct error *err)
         t->b.usual = TARGET_LABELS; /* as in labels.csv of an archive */
     t->indicators = t->several;
     for (int i = 0; i < t->columns.labels; i++)
-        t->indicators = t->indicators && indicator(t->csv.field[t->columns.label_column[i]]) >= 0;
-    if (t->several) {
-        t->b.usual = TARGET_LABELS;
-        (void)snprintf(c->recognised.labels, sizeof c->recognised.labels, "a set: %s of %d columns",
-                       t->indicators ? "the names" : "the texts", t->columns.labels);
-    }
+        t->indicators = t->indicators && builder_indicator(t->csv.field[t->columns.label_column[i]]) >= 0;
+    if (t->several)
+        builder_label_columns(&t->b, t->columns.labels, t->indicators);
     if (t->b.wanted == TARGET_NONE)
         t->b.wanted = t->b.usual;
-    return status;
-}
-
-/* Adds the names of a row whose labels are in several columns. */
-static enum status take_set(struct table *t, struct error *err)
-{
-    enum status status = STATUS_OK;
-    for (int i = 0; !status && i < t->columns.labels; i++) {
-        int column = t->columns.label_column[i];
-        const char *cell = t->csv.field[column], *name = t->indicators ? t->csv.name[column] : cell;
-        int there = t->indicators ? indicator(cell) : cell[0] != '\0';
-        if (there < 0)
-            return error_set(
-                err, STATUS_INVALID, NULL,
-                "row %lld, column '%.60s': '%.40s' is neither 0 nor 1, but the columns of labels have 0 and 1 "
-                "in the first row",
-                (long long)t->csv.row, t->csv.name[column], cell);
-        if (there)
-            status = builder_token_once(&t->b, name, strlen(name), err);
-    }
     return status;
 }
 
@@ -187,8 +151,11 @@ static enum status take_label(struct table *t, struct error *err)
         }
         return status;
     }
+    for (int i = 0; !status && t->several && i < t->columns.labels; i++)
+        status = builder_cell(b, t->indicators, t->csv.name[t->columns.label_column[i]],
+                              t->csv.field[t->columns.label_column[i]], t->csv.row, err);
     if (t->several)
-        return take_set(t, err);
+        return status;
     if (t->columns.label < 0)
         return STATUS_OK;
     const char *label = t->csv.field[t->columns.label];

@@ -18,10 +18,12 @@ struct table {
     struct builder b;
     struct table_reader reader;
     struct feature_columns columns;
-    bool parted;   /* the column `part` states parts */
-    bool *ignored; /* [features] the user leaves them out; NULL: none */
-    int64_t kept;  /* number of the other features */
-    float *row;    /* [features] a row, if some are ignored */
+    bool parted;                                 /* the column `part` states parts */
+    bool *ignored;                               /* [features] the user leaves them out; NULL: none */
+    int64_t kept;                                /* number of the other features */
+    float *row;                                  /* [features] a row, if some are ignored */
+    char label[TABLE_LABEL_COLUMNS][TABLE_TEXT]; /* the labels of a row */
+    bool indicators;                             /* they say whether the row has the name of the column */
 };
 
 static enum status read_column(struct table *t, int64_t column, struct error *err)
@@ -80,14 +82,57 @@ static void drop_ignored(const struct table *t, struct collection *c)
             c->columns.name[c->columns.count++] = c->columns.name[i];
 }
 
-static enum status read_label(struct table *t, int64_t row, struct error *err)
+/* Reads the names of the columns that are no features. */
+static enum status read_roles(struct table *t, struct error *err)
 {
-    char what[48], text[TABLE_TEXT];
+    const struct table_head *head = &t->reader.head;
+    const struct {
+        const char *role;
+        uint32_t count;
+    } roles[] = {{"label", head->labels},
+                 {"group", (head->flags & TABLE_GROUPS) != 0},
+                 {"part", (head->flags & TABLE_PARTS) != 0},
+                 {"id", (head->flags & TABLE_NAMES) != 0}};
+    char name[TABLE_TEXT];
+    enum status status = STATUS_OK;
+    for (size_t k = 0; head->flags & TABLE_ROLES && k < sizeof roles / sizeof roles[0]; k++)
+        for (uint32_t i = 0; !status && i < roles[k].count; i++) {
+            status = table_read_text(&t->reader, "the name of a column", name, err);
+            if (!status)
+                status = builder_column(&t->b, roles[k].role, name, err);
+        }
+    enum collection_target target = t->b.options->target;
+    if (status || head->labels < 2 || target == TARGET_NONE || target == TARGET_LABELS)
+        return status;
+    return error_set(err, STATUS_INVALID, NULL,
+                     "several columns of labels make a set of names; leave target out, or name one column");
+}
+
+/* Reads the labels of a row. Several columns make a set; the first row decides of what. */
+static enum status read_labels(struct table *t, int64_t row, struct error *err)
+{
+    const uint32_t columns = t->reader.head.labels;
+    char what[48];
+    enum status status = STATUS_OK;
     (void)snprintf(what, sizeof what, "the label of row %lld", (long long)row + 1);
-    enum status status = table_read_text(&t->reader, what, text, err);
+    for (uint32_t i = 0; !status && i < columns; i++)
+        status = table_read_text(&t->reader, what, t->label[i], err);
     if (status)
         return status;
-    return builder_label(&t->b, text, strlen(text), "row", row + 1, err);
+    if (columns == 1)
+        return builder_label(&t->b, t->label[0], strlen(t->label[0]), "row", row + 1, err);
+    if (row == 0) {
+        t->indicators = t->reader.head.flags & TABLE_ROLES;
+        for (uint32_t i = 0; i < columns; i++)
+            t->indicators = t->indicators && builder_indicator(t->label[i]) >= 0;
+        builder_label_columns(&t->b, (int)columns, t->indicators);
+        if (t->b.wanted == TARGET_NONE)
+            t->b.wanted = t->b.usual;
+    }
+    for (uint32_t i = 0; !status && i < columns; i++)
+        status = builder_cell(&t->b, t->indicators, t->indicators ? t->b.c->recognised.column[i].name : "label",
+                              t->label[i], row + 1, err);
+    return status;
 }
 
 static enum status read_group(struct table *t, int64_t row, struct error *err)
@@ -121,7 +166,7 @@ static enum status read_row(struct table *t, int64_t row, struct error *err)
             status = builder_record(&t->b, name, err);
     }
     if (!status && head->flags & TABLE_LABELS)
-        status = read_label(t, row, err);
+        status = read_labels(t, row, err);
     if (!status && head->flags & TABLE_GROUPS)
         status = read_group(t, row, err);
     if (!status && head->flags & TABLE_PARTS)
@@ -169,6 +214,7 @@ static enum status read_table(struct table *t, const char *ignore, struct error 
     status = check_size(t, err);
     if (status)
         return status;
+    status = read_roles(t, err);
     for (int64_t i = 0; !status && i < t->reader.head.cols; i++)
         status = read_column(t, i, err);
     if (!status)

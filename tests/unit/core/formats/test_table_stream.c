@@ -23,7 +23,7 @@ static struct table_reader reader;
 
 static void begin(uint32_t flags, int64_t rows, int64_t cols)
 {
-    const struct table_head head = {flags, rows, cols};
+    const struct table_head head = {.flags = flags, .rows = rows, .cols = cols};
     size = 0;
     writer = (struct table_writer){.write = keep};
     table_write_head(&writer, &head);
