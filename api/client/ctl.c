@@ -1,6 +1,7 @@
 /* Functions that several commands use: requests and their errors, ids of jobs, files. */
 #include "api/client/ctl.h"
 
+#include <fcntl.h>
 #include <math.h>
 #include <stdarg.h>
 #include <stdlib.h>
@@ -132,6 +133,13 @@ int ctl_fault(struct ctl *ctl, int code, const struct error *err)
         }
     }
     return code;
+}
+
+int ctl_temporary(char path[CTL_TEMPORARY])
+{
+    const char *folder = getenv("TMPDIR");
+    int wrote = snprintf(path, CTL_TEMPORARY, "%s/motifctl-XXXXXX", folder && folder[0] ? folder : "/tmp");
+    return wrote < CTL_TEMPORARY ? mkostemp(path, O_CLOEXEC) : -1;
 }
 
 int ctl_usage(struct ctl *ctl, const char *format, ...)

@@ -88,6 +88,10 @@ int ctl_refused(struct ctl *ctl, const struct http_answer *answer);
  * CTL_USAGE. */
 int ctl_fault(struct ctl *ctl, int code, const struct error *err);
 int ctl_usage(struct ctl *ctl, const char *format, ...) __attribute__((format(printf, 2, 3)));
+/* Makes a temporary file in the folder TMPDIR, or in /tmp, and writes its path. Returns its descriptor; -1: it cannot.
+ */
+enum { CTL_TEMPORARY = 4096 };
+int ctl_temporary(char path[CTL_TEMPORARY]);
 
 #define CTL_ID 64
 /* Converts the id of a job, its name, the unique beginning of an id, or "latest" into an id. "latest" means the newest

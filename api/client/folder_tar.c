@@ -8,6 +8,7 @@
 #include <string.h>
 #include <strings.h>
 #include <sys/stat.h>
+#include <sys/statvfs.h>
 
 enum { RECORD = 512, NAME = 100 };
 
@@ -64,7 +65,8 @@ static void write_long_name(FILE *to, const char *name)
     fill_up(to, (int64_t)(body + digits));
 }
 
-static const char disk_full[] = "cannot be packed: the disk of the temporary file may be full";
+static const char disk_full[] =
+    "cannot be packed: the disk of the temporary file may be full; TMPDIR chooses its folder";
 
 static const char *write_file(FILE *to, const char *path, const char *name)
 {
@@ -97,6 +99,21 @@ static int by_name(const FTSENT **a, const FTSENT **b)
     return strcmp((*a)->fts_name, (*b)->fts_name);
 }
 
+/* The bytes of all files of a folder; paths is of fts_open(). */
+static int64_t size_of(char *const *paths)
+{
+    int64_t bytes = 0;
+    FTS *tree = fts_open(paths, FTS_PHYSICAL | FTS_COMFOLLOW | FTS_NOCHDIR, NULL);
+    for (FTSENT *e; tree && (e = fts_read(tree)) != NULL;)
+        if (e->fts_level > 0 && of_system(e->fts_name))
+            (void)fts_set(tree, e, FTS_SKIP);
+        else if (e->fts_info == FTS_F)
+            bytes += e->fts_statp->st_size + RECORD;
+    if (tree)
+        (void)fts_close(tree);
+    return bytes;
+}
+
 const char *folder_tar_write(const char *folder, FILE *to, size_t *left_out, char *path, size_t bytes)
 {
     static const char end[2 * RECORD];
@@ -104,8 +121,13 @@ const char *folder_tar_write(const char *folder, FILE *to, size_t *left_out, cha
     const char *fault = NULL;
     size_t files = 0, root = strlen(folder);
     FTS *tree = fts_open(roots, FTS_PHYSICAL | FTS_COMFOLLOW | FTS_NOCHDIR, by_name);
+    struct statvfs disk;
     *left_out = 0;
     (void)snprintf(path, bytes, "%s", folder);
+    if (tree && fstatvfs(fileno(to), &disk) == 0 && size_of(roots) > (int64_t)(disk.f_bavail * disk.f_frsize)) {
+        (void)fts_close(tree);
+        return "has more bytes than the disk of the temporary file has left; TMPDIR chooses its folder";
+    }
     if (!tree)
         return "cannot be read";
     while (root > 0 && folder[root - 1] == '/')

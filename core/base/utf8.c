@@ -25,6 +25,14 @@ size_t utf8_char(const char *text, size_t bytes)
     return more + 1;
 }
 
+size_t utf8_cut(const char *text, size_t bytes, size_t most)
+{
+    size_t cut = bytes < most ? bytes : most;
+    while (cut > 0 && cut < bytes && ((unsigned char)text[cut] & 0xC0) == 0x80)
+        cut--;
+    return cut;
+}
+
 bool utf8_valid(const char *text, size_t bytes)
 {
     for (size_t at = 0; at < bytes;) {

@@ -13,6 +13,8 @@
 size_t utf8_char(const char *text, size_t bytes);
 /* Whether all `bytes` bytes are valid UTF-8. */
 bool utf8_valid(const char *text, size_t bytes);
+/* How many bytes of a valid text can be shown if there is room for `most`: only whole characters. */
+size_t utf8_cut(const char *text, size_t bytes, size_t most);
 
 /* Whether a text can be a name: valid UTF-8 without control characters. Control characters are C0, DEL, C1, the line
  * and paragraph separators (U+2028, U+2029), the characters that change the direction of text (U+061C, U+200E, U+200F,

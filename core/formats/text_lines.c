@@ -141,10 +141,7 @@ int plain_shown(struct plain_line word, int most)
 {
     if (word.size == 0 || memchr(word.at, '\0', word.size) || !utf8_valid(word.at, word.size))
         return 0;
-    size_t bytes = word.size < (size_t)most ? word.size : (size_t)most;
-    while (bytes > 0 && bytes < word.size && ((unsigned char)word.at[bytes] & 0xC0) == 0x80)
-        bytes--;
-    return (int)bytes;
+    return (int)utf8_cut(word.at, word.size, (size_t)most);
 }
 
 /* ---- streams ----------------------------------------------------------------------------------------------- */

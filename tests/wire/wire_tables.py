@@ -141,6 +141,16 @@ def motifctl_says_first_what_to_do(daemon, kind):
             "  row 3, column 'b': 'oops' is not a number\n"), got.stderr
         got = subprocess.run([*put, "--label", "nope"], capture_output=True, text=True)
         assert got.stderr == "error: Some fields are invalid\n  row 1: no column is called 'nope'; the columns are a, b, label\n", got.stderr
+    with tempfile.TemporaryDirectory() as folder:  # a folder is packed in TMPDIR, where nothing stays
+        for name in ("pictures/up", "pictures/down", "tmp"):
+            os.makedirs(os.path.join(folder, name))
+        for at, name in enumerate(("up/a.npy", "down/b.npy")):
+            np.save(os.path.join(folder, "pictures", name), np.full((2, 3), at + 0.5, "f4"))
+        put = [*put[:5], f"packed-{kind}", os.path.join(folder, "pictures")]
+        for place, code in (("no", 2), ("tmp", 0)):
+            got = subprocess.run(put, capture_output=True, text=True, env={**os.environ, "TMPDIR": os.path.join(folder, place)})
+            assert got.returncode == code and (code == 0 or "TMPDIR chooses its folder" in got.stderr), got
+        assert os.listdir(os.path.join(folder, "tmp")) == [] and "4 samples of 3 columns" in got.stdout, got
 
 
 def folder_of_cells_gives_the_same_table_as_arrays(daemon, kind):

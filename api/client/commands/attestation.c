@@ -117,19 +117,19 @@ static int run_motifd(struct ctl *ctl, const struct options *args, const char *f
 
 static int verify_run(struct ctl *ctl, const struct options *args)
 {
-    char id[CTL_ID], path[160], temporary[] = "/tmp/motifctl-XXXXXX";
+    char id[CTL_ID], path[160], temporary[CTL_TEMPORARY];
     const char *named = args->positional[0];
     if (access(named, R_OK) == 0)
         return run_motifd(ctl, args, named);
     if (strchr(named, '/'))
         return ctl_usage(ctl, "%.200s cannot be read", named);
     int code = ctl_job_id(ctl, named, true, id);
-    int file = code == CTL_SUCCESS ? mkstemp(temporary) : -1;
+    int file = code == CTL_SUCCESS ? ctl_temporary(temporary) : -1;
     if (code != CTL_SUCCESS)
         return code;
     if (file < 0) {
         struct error err = {0};
-        error_set(&err, STATUS_IO, NULL, "cannot make a temporary file for the bundle");
+        error_set(&err, STATUS_IO, NULL, "cannot make a temporary file for the bundle; TMPDIR chooses its folder");
         return ctl_fault(ctl, CTL_FAILED, &err);
     }
     descriptor_close(&file);

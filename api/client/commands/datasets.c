@@ -5,10 +5,12 @@
 #include <string.h>
 #include <strings.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "api/client/ctl.h"
 #include "api/client/draw.h"
 #include "api/client/folder_tar.h"
+#include "core/base/descriptor.h"
 #include "core/base/hash.h"
 #include "core/draw/png.h"
 
@@ -389,9 +391,16 @@ static int commands_datasets_put(struct ctl *ctl, const struct options *args)
     if (folder && !ctl->json && !ctl->quiet)
         fprintf(ctl->err.stream, "packing %s ...\n", path);
     size_t left_out = 0;
-    FILE *file = folder ? tmpfile() : fopen(path, "rb");
-    if (!file)
-        return ctl_usage(ctl, "%s cannot be %s", path, folder ? "packed: there is no temporary file" : "read");
+    char temporary[CTL_TEMPORARY];
+    int packed = folder ? ctl_temporary(temporary) : -1;
+    if (packed >= 0)
+        unlink(temporary);
+    FILE *file = !folder ? fopen(path, "rb") : packed < 0 ? NULL : fdopen(packed, "w+b");
+    if (!file) {
+        descriptor_close(&packed);
+        return ctl_usage(ctl, "%s cannot be %s", path,
+                         folder ? "packed: no temporary file can be made; TMPDIR chooses its folder" : "read");
+    }
     const char *fault = folder ? folder_tar_write(path, file, &left_out, fault_at, sizeof fault_at) : NULL;
     if (fault) {
         fclose(file);

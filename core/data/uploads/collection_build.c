@@ -133,17 +133,19 @@ static enum status append_values(struct builder *b, const char *text, size_t byt
     return status;
 }
 
+enum status collection_names_add(struct collection_names *names, const char *name, struct error *err)
+{
+    char **more = grown(names->name, (size_t)names->count, sizeof *more);
+    names->name = more ? more : names->name;
+    if (!more || !(more[names->count] = strdup(name)))
+        return error_memory(err, "names");
+    names->count++;
+    return STATUS_OK;
+}
+
 enum status builder_value_name(struct builder *b, const char *name, struct error *err)
 {
-    struct collection_names *names = &b->c->vocabulary;
-    char **more = realloc(names->name, (size_t)(names->count + 1) * sizeof *more);
-    if (more)
-        names->name = more;
-    char *copy = more ? strdup(name) : NULL;
-    if (!copy)
-        return error_memory(err, "names");
-    names->name[names->count++] = copy;
-    return STATUS_OK;
+    return collection_names_add(&b->c->vocabulary, name, err);
 }
 
 /* Grows an array with capacity *room so that it holds `count` elements; the capacity doubles. */
@@ -494,12 +496,7 @@ enum status builder_record(struct builder *b, const char *name, struct error *er
     if (strlen(name) >= NAME_BYTES)
         return error_set(err, STATUS_INVALID, NULL,
                          "the id '%.40s...' is longer than %d bytes, the most that is allowed", name, NAME_BYTES - 1);
-    char **more = grown(names->name, (size_t)names->count, sizeof *more);
-    names->name = more ? more : names->name;
-    if (!more || !(more[names->count] = strdup(name)))
-        return error_memory(err, "names");
-    names->count++;
-    return STATUS_OK;
+    return collection_names_add(names, name, err);
 }
 
 enum status builder_column(struct builder *b, const char *role, const char *name, struct error *err)

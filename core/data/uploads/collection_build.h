@@ -27,6 +27,9 @@ struct label_text {
     size_t at, bytes; /* bytes [at, at + bytes) of builder.text */
 };
 
+/* Appends a copy of a name to a list that only this function makes longer. STATUS_NO_MEMORY. */
+enum status collection_names_add(struct collection_names *names, const char *name, struct error *err);
+
 /* A collection that grows. The caller sets c->channels and c->rows before it adds the first sample. */
 struct builder {
     struct collection *c;

@@ -404,15 +404,13 @@ static enum status take_columns(struct collection *c, const struct npy *names, i
 {
     if (names && (!names->texts || names->rank != 1 || names->dim[0] != cols))
         return array_fault("columns", "must be text with one name for each column of x", err);
-    c->columns.name = calloc((size_t)cols, sizeof(char *));
-    for (int64_t i = 0; c->columns.name && i < cols; i++) {
+    enum status status = STATUS_OK;
+    for (int64_t i = 0; !status && i < cols; i++) {
         char made[24];
         snprintf(made, sizeof made, "c%lld", (long long)i);
-        if (!(c->columns.name[i] = strdup(names ? names->texts[i] : made)))
-            break;
-        c->columns.count++;
+        status = collection_names_add(&c->columns, names ? names->texts[i] : made, err);
     }
-    return c->columns.count == cols ? STATUS_OK : error_memory(err, "names");
+    return status;
 }
 
 /* Whether a further file names a table's columns as the first one did. */

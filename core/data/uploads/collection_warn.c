@@ -11,6 +11,7 @@
 #include <strings.h>
 
 #include "core/base/grown.h"
+#include "core/base/utf8.h"
 #include "core/data/uploads/collection_build.h"
 #include "core/formats/table/table_columns.h"
 
@@ -23,12 +24,7 @@ enum {
 /* The number of bytes of a name that a warning shows: at most NAME_SHOWN, and only whole characters. */
 static int collection_warn_shown(const char *name)
 {
-    int bytes = 0;
-    while (bytes < NAME_SHOWN && name[bytes])
-        bytes++;
-    while (bytes > 0 && ((unsigned char)name[bytes] & 0xC0) == 0x80)
-        bytes--;
-    return bytes;
+    return (int)utf8_cut(name, strlen(name), NAME_SHOWN);
 }
 
 void collection_list_add(struct collection_list *list, const char *name)

@@ -209,9 +209,7 @@ static enum status count_word(struct seen *s, struct plain_line word, struct err
 
 static void show(char out[48], struct plain_line text)
 {
-    size_t bytes = text.size < 40 ? text.size : 40;
-    while (bytes < text.size && bytes > 0 && ((unsigned char)text.at[bytes] & 0xC0) == 0x80)
-        bytes--;
+    size_t bytes = utf8_cut(text.at, text.size, 40);
     (void)snprintf(out, 48, "%.*s%s", (int)bytes, text.at, bytes < text.size ? "..." : "");
 }
 

@@ -314,18 +314,6 @@ static enum status add_cell(struct cells *c, int cell, const char *name, struct 
     return STATUS_OK;
 }
 
-/* Keeps the names of the cells as the ids of the samples. */
-static enum status keep_ids(struct collection *c, const struct name_list *cells, struct error *err)
-{
-    c->records.name = calloc((size_t)cells->names.count + 1, sizeof *c->records.name);
-    for (int i = 0; c->records.name && i < cells->names.count; i++) {
-        if (!(c->records.name[i] = strdup(cells->names.name[i])))
-            break;
-        c->records.count++;
-    }
-    return c->records.count == cells->names.count ? STATUS_OK : error_memory(err, "the names of cells");
-}
-
 static enum status collection_cells_fill(struct cells *c, const struct cells_text *text, struct name_list *cells,
                                          struct error *err)
 {
@@ -345,8 +333,8 @@ static enum status collection_cells_fill(struct cells *c, const struct cells_tex
     for (int i = 0; !status && i < cells->names.count; i++)
         status = add_cell(c, i, cells->names.name[i], err);
     c->b->rounded = c->matrix.rounded;
-    if (!status)
-        status = keep_ids(c->b->c, cells, err);
+    for (int i = 0; !status && i < cells->names.count; i++) /* the names of the cells are the ids of the samples */
+        status = collection_names_add(&c->b->c->records, cells->names.name[i], err);
     return status ? status : feature_columns_finish(&c->columns, c->b->c, err);
 }
 

@@ -93,9 +93,8 @@ static enum status take_first(struct table *t, struct error *err)
     table_columns_first(&t->csv, &t->columns);
     c->kind = signals ? COLLECTION_SEQUENCES : COLLECTION_TABLE;
     c->channels = c->rows = 1;
-    c->columns.name = calloc((size_t)t->csv.columns, sizeof *c->columns.name);
     t->texts = calloc((size_t)t->csv.columns, sizeof *t->texts);
-    if (!c->columns.name || !t->texts)
+    if (!t->texts)
         return error_memory(err, "columns");
     for (int i = 0; !status && i < t->csv.columns; i++) {
         const char *name = t->csv.name[i];
@@ -106,10 +105,8 @@ static enum status take_first(struct table *t, struct error *err)
                              NAME_BYTES - 1);
         if (role != TABLE_FEATURE)
             status = builder_column(&t->b, roles[role], name, err);
-        else if (!(c->columns.name[c->columns.count] = strdup(name)))
-            return error_memory(err, "columns");
         else
-            c->columns.count++;
+            status = collection_names_add(&c->columns, name, err);
     }
     if (!status && c->columns.count == 0)
         status = error_set(err, STATUS_INVALID, NULL,

@@ -24,6 +24,11 @@ static void names_cannot_contain_control_characters(void **state)
     /* U+202F is the first character after U+202E, which reverses the direction of text */
     assert_true(printable("\xe2\x80\xaf"));
     assert_false(utf8_printable("a\0b", 3));
+    const char text[] = "a\xe2\x82\xac"
+                        "b"; /* a cut text has only whole characters */
+    static const size_t cuts[] = {0, 1, 1, 1, 4, 5, 5};
+    for (size_t most = 0; most < sizeof cuts / sizeof cuts[0]; most++)
+        assert_int_equal(utf8_cut(text, 5, most), cuts[most]);
 }
 
 static void expect(const char *text, enum utf8_escapes escapes, const char *wanted)
