@@ -136,7 +136,7 @@ static void sizes_are_checked_before_the_first_row(void **state)
     refuses_head(0, 1, -1, STATUS_CORRUPT);
     refuses_head(0, 0, 1, STATUS_INVALID);
     refuses_head(0, 1, 0, STATUS_INVALID);
-    refuses_head(64, 1, 1, STATUS_CORRUPT);
+    refuses_head(128, 1, 1, STATUS_CORRUPT);
 }
 
 static void texts_that_could_hide_something_are_refused(void **state)
