@@ -155,12 +155,13 @@ static void several_columns_of_labels_make_a_set(void **state)
         assert_string_equal(c.recognised.column[i].name, roles[i][1]);
     }
     collection_close(&c);
-    assert_int_equal(convert("dense.h5ad", &(struct convert_options){"", "doublet,plate", "", ""}, &c), STATUS_OK);
+    assert_int_equal(convert("dense.h5ad", &(struct convert_options){"", "doublet,plate", "", ""}, &c), STATUS_INVALID);
+    assert_non_null(strstr(err.message, "row 3, column 'plate': '2' is neither 0 nor 1, but the columns of labels"));
+    assert_int_equal(convert("dense.h5ad", &(struct convert_options){"", "doublet,doublet", "", ""}, &c), STATUS_OK);
     assert_string_equal(c.recognised.labels, "a set: the names of 2 columns");
-    assert_string_equal(c.vocabulary.name[0], "doublet");
-    assert_string_equal(c.vocabulary.name[1], "plate");
-    assert_int_equal(collection_labels(&c, 21, &label), 1);
-    assert_string_equal(c.vocabulary.name[label[0]], "plate");
+    assert_int_equal(collection_labels(&c, 0, &label), 1);
+    assert_string_equal(c.vocabulary.name[label[0]], "doublet");
+    assert_int_equal(collection_labels(&c, 21, &label), 0);
     collection_close(&c);
     assert_int_equal(convert("dense.h5ad", &(struct convert_options){"", "type,kind", "", ""}, &c), STATUS_INVALID);
     assert_non_null(strstr(err.message, "obs has no column 'kind'"));
