@@ -185,11 +185,10 @@ static enum status read_more(struct text_stream *s, struct error *err)
  * it; 0: more bytes are needed. */
 static size_t find_end(const struct text_stream *s, size_t looked, size_t *length)
 {
-    const char *line = s->block + s->begin;
-    size_t there = s->end - s->begin;
+    size_t there = s->end - s->begin, at = looked;
     if (there == 0)
-        return 0;
-    size_t at = looked;
+        return 0; /* there may be no block yet */
+    const char *line = s->block + s->begin;
     while (at < there && line[at] != '\n' && line[at] != '\r')
         at++;
     if (at == there)

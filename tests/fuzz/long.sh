@@ -19,7 +19,7 @@ export UBSAN_OPTIONS=${UBSAN_OPTIONS:-print_stacktrace=1:halt_on_error=1}
 count() { cat "done/$1" 2>/dev/null || echo 0; }
 
 # Largest number of bytes of an input. In some formats short inputs reach all code, and the target runs several times as often.
-longest() { case $1 in hdf5) echo 84 ;; upload_csv | upload_fasta | genes | headers) echo 1024 ;; convert) echo 16384 ;; *) echo 2048 ;; esac; }
+longest() { case $1 in hdf5) echo 84 ;; upload_csv | upload_fasta | upload_meme | upload_bed | genes | headers) echo 1024 ;; convert) echo 16384 ;; *) echo 2048 ;; esac; }
 
 # libhdf5 keeps freed memory for later. libFuzzer therefore searches for leaks after every input, which takes half a second.
 leaks() { case $1 in hdf5) echo 0 ;; *) echo 1 ;; esac; }
@@ -49,5 +49,5 @@ all() {
 goal() { case $1 in http | hdf5 | convert) echo 1 ;; *) echo 20 ;; esac; }
 
 targets=("$@")
-[ $# -gt 0 ] || targets=(png genes wave npy bigwig archive bundle upload_{fasta,csv,npz,tar,npy} headers safetensors target stored job upload_h5ad hdf5 convert http)
+[ $# -gt 0 ] || targets=(png genes wave npy bigwig archive bundle jpeg tiff upload_{fasta,csv,npz,tar,npy,meme,bed} headers safetensors target stored job upload_h5ad hdf5 convert http)
 for target in "${targets[@]}"; do all "$target" "$(goal "$target")000000"; done

@@ -66,7 +66,7 @@ struct tar {
 static bool ends_in(const char *name, const char *end)
 {
     size_t length = strlen(name), tail = strlen(end);
-    return length > tail && strcmp(name + length - tail, end) == 0;
+    return length > tail && strcasecmp(name + length - tail, end) == 0;
 }
 
 static const char *last_part(const char *name)
@@ -204,7 +204,7 @@ static size_t regions_named(const char *name)
     size -= ends_in(name, ".gz") ? 3 : 0;
     for (int i = 0; i < 3; i++) {
         size_t tail = strlen(endings[i]);
-        if (size > tail && strncmp(name + size - tail, endings[i], tail) == 0)
+        if (size > tail && strncasecmp(name + size - tail, endings[i], tail) == 0)
             return size - tail;
     }
     return 0;
@@ -289,7 +289,8 @@ static enum status add_member(struct tar *t, const char *name, const struct byte
     return error_set(
         err, STATUS_INVALID, NULL,
         "is not allowed; an archive may contain labels.csv, boxes.csv, .png, .jpg, .tif, .wav, .fa, .gff3, .bed, "
-        ".narrowPeak, .npz, .npy, .safetensors, and matrix.mtx with features.tsv and barcodes.tsv");
+        ".narrowPeak, .npz, .npy, .safetensors, and matrix.mtx with features.tsv and barcodes.tsv; other files are "
+        "uploaded by themselves");
 }
 
 /* ---- tables ------------------------------------------------------------------------------------------------ */

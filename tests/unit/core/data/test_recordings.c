@@ -245,7 +245,7 @@ static void archives_of_other_systems_are_read(void **state)
     char labels[300];
     struct collection c;
     memset(name, 'd', 200);
-    memcpy(name + 200, "/x.wav", 7);
+    memcpy(name + 200, "/x.WAV", 7);
     name[100] = '/';
     snprintf(labels, sizeof labels, "file,label\n%s,a\n\xC3\xA9.wav,b\n", name);
     struct archive *a = archive_write_new();
