@@ -193,6 +193,13 @@ static enum status write_kinds(const struct exchange *x, const char *name, const
 
 enum { NAMES_SHOWN = 256, NAMES_ALL = 1 << 20 };
 
+/* The parameters of GET .../division, which are called as the fields of a job. */
+static const struct division_fields division_fields = {
+    "/config/dataset_name", "/config/dataset_split",      "/config/dataset_test_group",
+    "/config/dataset_test", "/config/dataset_validation", "/config/folds",
+    "/config/fold",
+};
+
 /* Writes the division as an object. If the samples cannot be divided, the object has only the member `refused`. */
 static enum status write_division(const struct exchange *x, const char *name, const struct division_request *request,
                                   int most, const struct sink *to, struct error *err)
@@ -239,7 +246,7 @@ void datasets_division(struct exchange *x)
 {
     const char *name = exchange_param(x, "name"), *split = exchange_query(x, "dataset_split"),
                *group = exchange_query(x, "dataset_test_group");
-    struct division_request request = DIVISION_USUAL;
+    struct division_request request = DIVISION_USUAL(&division_fields);
     struct error err;
     error_clear(&err);
     for (int i = 0; split != NULL && division_splits[i] != NULL; i++)
@@ -282,7 +289,7 @@ static enum status append_document(struct exchange *x, const char *name, const c
     buf_append(body, text, (size_t)(end - text));
     buf_text(body, ",\"division\":");
     json_sink_init(&json, body);
-    enum status status = write_division(x, name, &DIVISION_USUAL, NAMES_SHOWN, &json.sink, err);
+    enum status status = write_division(x, name, &DIVISION_USUAL(&division_fields), NAMES_SHOWN, &json.sink, err);
     if (status == STATUS_OK && !json_sink_done(&json))
         status = error_memory(err, "a document");
     if (status != STATUS_OK)

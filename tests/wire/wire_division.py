@@ -112,6 +112,39 @@ def intervals_are_those_of_groups(daemon, motifctl):
     assert single["by"] == "samples" and single["groups"] == 1, single
 
 
+def tables_are_divided_alike(daemon, motifctl):
+    rng = np.random.default_rng(0)
+    values = rng.normal(size=(100, 2)) @ rng.normal(size=(2, 6)) * [1, 10, 100, 1000, 1, 5]
+
+    def table(name, column=None, words=None):
+        lines = [",".join(f"a{k}" for k in range(6)) + (f",{column}" if column else "")]
+        lines += [",".join(f"{v:.4f}" for v in row) + (f",{words[i]}" if column else "") for i, row in enumerate(values)]
+        put(daemon, name, ("\n".join(lines) + "\n").encode(), CSV)
+
+    def plan(name, expected=200, dry=True, **config):
+        body = {"kind": "factors", "preset": "dataset", "config": {"dataset_name": name, "epochs": 2, "restarts": 1, **config}}
+        status, _, answer = daemon.ask("POST", "/v1/jobs" + "?dry_run=1" * dry, body)
+        assert status == expected, answer
+        return answer["division"] if dry and status == 200 else answer
+    table("rows")
+    table("persons", "group", [f"p{i // 5}" for i in range(100)])
+    table("three", "group", ["xyz"[i % 3] for i in range(100)])
+    table("pair", "group", ["xy"[i % 2] for i in range(100)])
+    table("official-rows", "part", ["train"] * 60 + ["val"] * 15 + ["test"] * 25)
+    for name, by, test, config in (("rows", "sample", 20, {}), ("rows", "sample", 20, {"dataset": 4}), ("persons", "group", 20, {}), ("three", "group", 33, {}),
+                                   ("persons", "group", 10, {"dataset_test_group": "p1,p2"}), ("persons", "sample", 20, {"dataset_split": "samples"}),
+                                   ("pair", "group", 50, {"dataset_test_group": "y"}), ("official-rows", "part", 25, {})):
+        division = plan(name, **config)
+        assert division["by"] == by and list(division["parts"]) == ["training", "test"], division
+        assert abs(division["parts"]["test"]["samples"] - test) <= 1 and division["parts"]["training"]["samples"] == 100 - division["parts"]["test"]["samples"]
+    folds = [{group["name"] for group in plan("persons", dataset=k)["parts"]["test"]["groups"]} for k in range(5)]
+    assert len(set.union(*folds)) == 20 == sum(map(len, folds)), folds
+    problem = plan("pair", 422)["errors"][0]
+    assert problem["pointer"] == "/config/dataset_split" and "x: 50, y: 50" in problem["detail"], problem
+    result = finish(daemon, plan("persons", 201, False))
+    assert result["division"] == plan("persons") and result["samples"] == result["division"]["parts"]["test"]["samples"], result
+
+
 def stated_parts_are_taken(daemon, motifctl):
     part = np.array(["Train"] * 50 + ["val"] * 20 + ["TEST"] * 30)
     for name, more in (("stated", {"part": part}), ("official", {"group": part}),
@@ -196,8 +229,8 @@ def folds_are_a_study(daemon, motifctl):
 def main():
     with tempfile.TemporaryDirectory() as folder:
         with Daemon(sys.argv[1], os.path.join(folder, "d.db"), "--data", os.path.join(folder, "data")) as daemon:
-            run_each((daemon, sys.argv[2]), groups_are_divided_by_default, intervals_are_those_of_groups, stated_parts_are_taken, named_groups_test,
-                     few_samples_are_refused, folds_are_a_study)
+            run_each((daemon, sys.argv[2]), groups_are_divided_by_default, intervals_are_those_of_groups, tables_are_divided_alike, stated_parts_are_taken,
+                     named_groups_test, few_samples_are_refused, folds_are_a_study)
 
 
 if __name__ == "__main__":

@@ -1,5 +1,4 @@
-/* Divides the samples of a data set as a job requests (division.h), and describes the result. Only the domain dataset
- * of SPARLING uses it: tables are divided by the folds of factors, and rows of activations by blocks (rows.h). */
+/* Divides the samples of a data set as a job requests (division.h), and describes the result. */
 #include "core/data/division/division.h"
 
 #include <math.h>
@@ -10,14 +9,21 @@
 #include "core/data/division/units.h"
 
 const char *const division_splits[] = {"samples", "groups", "auto", "part", NULL};
-static const char *const SPLIT = "/config/dataset_split", *const TEST_GROUP = "/config/dataset_test_group";
 enum { LISTED = 12 /* names in a message */ };
+
+/* The name of a field: the last part of its pointer. */
+static const char *name_of(const char *pointer)
+{
+    return strrchr(pointer, '/') + 1;
+}
 
 /* ---- planning ------------------------------------------------------------------------------------------------- */
 
 /* Explains that there are fewer units than parts. */
-static enum status too_few(const struct collection *c, int64_t units, bool groups, int parts, struct error *err)
+static enum status too_few(const struct collection *c, const struct division_request *r, int64_t units, bool groups,
+                           int parts, struct error *err)
 {
+    const struct division_fields *f = r->fields;
     char names[240] = "";
     size_t used = 0;
     for (int i = 0; groups && i < c->groups.count && i < LISTED && used < sizeof names - 64; i++) {
@@ -28,22 +34,23 @@ static enum status too_few(const struct collection *c, int64_t units, bool group
                                  c->groups.name[i], (long long)samples);
     }
     if (groups)
-        return error_set(err, STATUS_INVALID, SPLIT,
-                         "cannot divide %lld group%s into %d parts; name the group that tests with "
-                         "dataset_test_group, or divide single samples with dataset_split=samples%s%s",
-                         (long long)units, units == 1 ? "" : "s", parts, names, names[0] ? ")" : "");
-    return error_set(err, STATUS_INVALID, "/config/dataset_name",
+        return error_set(err, STATUS_INVALID, f->split,
+                         "cannot divide %lld group%s into %d parts; name the group that tests with %s, or divide "
+                         "single samples with %s=samples%s%s",
+                         (long long)units, units == 1 ? "" : "s", parts, name_of(f->test_group), name_of(f->split),
+                         names, names[0] ? ")" : "");
+    return error_set(err, STATUS_INVALID, f->data,
                      "has %lld samples, of which %lld are left to divide into %d parts; add samples",
                      (long long)c->count, (long long)units, parts);
 }
 
 /* Plans the open samples: plan part i has the size share[i] / sum, and its samples get the part to[i] (DIVISION_OPEN:
  * they stay open). */
-static enum status plan_open(const struct collection *c, struct division *d, bool groups, int64_t seed,
-                             const unsigned char *to, const double *share, int parts, struct error *err)
+static enum status plan_open(const struct collection *c, const struct division_request *r, struct division *d,
+                             bool groups, const unsigned char *to, const double *share, int parts, struct error *err)
 {
     struct division_units u = {0};
-    struct plan_request request = {.parts = parts, .whole = -1, .names_first = groups, .seed = (uint64_t)seed};
+    struct plan_request request = {.parts = parts, .whole = -1, .names_first = groups, .seed = (uint64_t)r->seed};
     double sum = 0;
     for (int i = 0; i < parts; i++) {
         sum += share[i];
@@ -53,7 +60,7 @@ static enum status plan_open(const struct collection *c, struct division *d, boo
         request.share[i] = share[i] / sum;
     enum status status = division_units(c, d->part, groups, &u, err);
     if (!status && u.plan.count < parts)
-        status = too_few(c, u.plan.count, groups, parts, err);
+        status = too_few(c, r, u.plan.count, groups, parts, err);
     if (!status)
         status = plan_make(&u.plan, &request, u.part, err);
     for (int64_t i = 0; !status && i < c->count; i++)
@@ -84,6 +91,10 @@ static enum status plan_rest(const struct collection *c, const struct division_r
 {
     const unsigned char to[] = {PART_OF_TRAINING, PART_OF_VALIDATION};
     double share[] = {1 - tested - r->validation, r->validation};
+    for (int64_t i = 0; r->whole && i < c->count; i++)
+        d->part[i] = d->part[i] == DIVISION_OPEN ? PART_OF_TRAINING : d->part[i];
+    if (r->whole)
+        return STATUS_OK;
     d->asked[PART_OF_VALIDATION] = r->validation;
     if (share[0] < 0.05) /* the test part is so large that validation becomes a share of the rest */
         share[0] = 1 - r->validation;
@@ -92,7 +103,7 @@ static enum status plan_rest(const struct collection *c, const struct division_r
         groups = false;
         d->drawn = true;
     }
-    return plan_open(c, d, groups, r->seed, to, share, 2, err);
+    return plan_open(c, r, d, groups, to, share, 2, err);
 }
 
 /* ---- stated parts ----------------------------------------------------------------------------------------------- */
@@ -105,25 +116,29 @@ static int group_named(const struct collection *c, const char *name, size_t byte
     return -1;
 }
 
-static enum status no_group(const struct collection *c, const char *name, size_t bytes, struct error *err)
+static enum status no_group(const struct collection *c, const char *pointer, const char *name, size_t bytes,
+                            struct error *err)
 {
     char names[240] = "";
     size_t used = 0;
     for (int i = 0; i < c->groups.count && i < LISTED && used < sizeof names - 48; i++)
         used += (size_t)snprintf(names + used, sizeof names - used, "%s%.40s", i > 0 ? ", " : "", c->groups.name[i]);
-    return error_set(err, STATUS_INVALID, TEST_GROUP, "names no group '%.*s' of the data set; its %d groups are %s%s",
+    return error_set(err, STATUS_INVALID, pointer, "names no group '%.*s' of the data set; its %d groups are %s%s",
                      (int)(bytes < 60 ? bytes : 60), name, c->groups.count, names,
                      c->groups.count > LISTED ? ", ..." : "");
 }
 
 /* Makes the named groups the test part. If the whole text is the name of a group, it is that name, even with commas in
  * it; otherwise commas separate names. */
-static enum status state_groups(const struct collection *c, const char *names, struct division *d, struct error *err)
+static enum status state_groups(const struct collection *c, const struct division_request *r, struct division *d,
+                                struct error *err)
 {
+    const char *names = r->test_group, *pointer = r->fields->test_group;
+    if (c->group == NULL && c->part)
+        return error_set(err, STATUS_INVALID, pointer, "needs groups; the file states parts, which %s=part uses",
+                         name_of(r->fields->split));
     if (c->group == NULL)
-        return error_set(err, STATUS_INVALID, TEST_GROUP,
-                         c->part ? "needs groups; the file states parts, which dataset_split=part uses"
-                                 : "needs groups, which this data set does not have");
+        return error_set(err, STATUS_INVALID, pointer, "needs groups, which this data set does not have");
     bool *tests = calloc((size_t)c->groups.count + 1, sizeof *tests);
     if (tests == NULL)
         return error_memory(err, "a division");
@@ -138,7 +153,7 @@ static enum status state_groups(const struct collection *c, const char *names, s
             shown--;
         int group = group_named(c, at, shown);
         if (group < 0)
-            status = no_group(c, at, shown, err);
+            status = no_group(c, pointer, at, shown, err);
         else
             tests[group] = true;
         at += bytes;
@@ -151,7 +166,7 @@ static enum status state_groups(const struct collection *c, const char *names, s
         }
     free(tests);
     if (!status && tested == c->count)
-        status = error_set(err, STATUS_INVALID, TEST_GROUP, "names all %d groups; training needs at least one",
+        status = error_set(err, STATUS_INVALID, pointer, "names all %d groups; training needs at least one",
                            c->groups.count);
     d->named = true;
     return status;
@@ -166,22 +181,23 @@ static enum status take_parts(const struct collection *c, const struct division_
     for (int64_t i = 0; i < c->count; i++)
         stated[c->part[i]]++;
     if (stated[PART_OF_TRAINING] == 0)
-        return error_set(err, STATUS_INVALID, SPLIT,
+        return error_set(err, STATUS_INVALID, r->fields->split,
                          "cannot use the parts of the file: 0 training, %lld validation and %lld test samples; divide "
-                         "them with dataset_split=samples",
-                         (long long)stated[PART_OF_VALIDATION], (long long)stated[PART_OF_TEST]);
+                         "them with %s=samples",
+                         (long long)stated[PART_OF_VALIDATION], (long long)stated[PART_OF_TEST],
+                         name_of(r->fields->split));
     for (int64_t i = 0; i < c->count; i++)
-        d->part[i] = c->part[i] == PART_OF_TRAINING ? DIVISION_OPEN : c->part[i];
+        d->part[i] = c->part[i] == PART_OF_TRAINING || (r->whole && c->part[i] == PART_OF_VALIDATION) ? DIVISION_OPEN
+                                                                                                      : c->part[i];
     unsigned char to[COLLECTION_PARTS] = {PART_OF_TRAINING};
     double share[COLLECTION_PARTS] = {1};
     int parts = 1;
     for (int p = PART_OF_VALIDATION; p < COLLECTION_PARTS; p++) {
         double asked = p == PART_OF_TEST ? r->test : r->validation;
-        if (stated[p] > 0)
+        if (stated[p] > 0 || (r->whole && p == PART_OF_VALIDATION))
             continue;
         if (!(asked > 0))
-            return error_set(err, STATUS_INVALID,
-                             p == PART_OF_TEST ? "/config/dataset_test" : "/config/dataset_validation",
+            return error_set(err, STATUS_INVALID, p == PART_OF_TEST ? r->fields->test : r->fields->validation,
                              "must be above 0, because the file states no %s part", collection_parts[p]);
         d->asked[p] = asked;
         share[0] -= asked * (double)c->count / (double)stated[PART_OF_TRAINING];
@@ -194,7 +210,7 @@ static enum status take_parts(const struct collection *c, const struct division_
     share[0] = others > 0.5 ? 0.5 : share[0];
     if (parts > 1) {
         bool groups = c->group != NULL && open_groups(c, d) > parts - 1;
-        return plan_open(c, d, groups, r->seed, to, share, parts, err);
+        return plan_open(c, r, d, groups, to, share, parts, err);
     }
     for (int64_t i = 0; i < c->count; i++)
         d->part[i] = d->part[i] == DIVISION_OPEN ? PART_OF_TRAINING : d->part[i];
@@ -220,15 +236,15 @@ static enum status choose_split(const struct collection *c, const struct divisio
     if (named && c->group)
         d->by = DIVIDE_GROUPS;
     if (d->by == DIVIDE_GROUPS && !c->group)
-        return error_set(err, STATUS_INVALID, SPLIT, "needs groups, which this data set does not have");
+        return error_set(err, STATUS_INVALID, r->fields->split, "needs groups, which this data set does not have");
     if (d->by == DIVIDE_PARTS && !c->part)
-        return error_set(err, STATUS_INVALID, SPLIT,
+        return error_set(err, STATUS_INVALID, r->fields->split,
                          "needs the parts of the samples, which this data set does not have: a column or member `part` "
                          "with train, validation and test");
     if (folds && (named || d->by == DIVIDE_PARTS))
-        return error_set(err, STATUS_INVALID, "/config/folds",
-                         "divides all samples into test parts, so %s must be left out",
-                         named ? "dataset_test_group" : "dataset_split=part");
+        return error_set(err, STATUS_INVALID, r->fields->folds,
+                         "divides all samples into test parts, so %s%s must be left out",
+                         name_of(named ? r->fields->test_group : r->fields->split), named ? "" : "=part");
     return STATUS_OK;
 }
 
@@ -237,17 +253,16 @@ static enum status check_shares(const struct collection *c, const struct divisio
 {
     bool tests = d->by != DIVIDE_PARTS && !d->named && r->folds <= 1;
     if (division_names(c) > DIVISION_NAMES + 1)
-        return error_set(err, STATUS_INVALID, "/config/dataset_name",
+        return error_set(err, STATUS_INVALID, r->fields->data,
                          "has a vocabulary of %d names; samples with more than %d names cannot be divided",
                          c->vocabulary.count, DIVISION_NAMES);
     if (c->count < DIVISION_LEAST)
-        return error_set(err, STATUS_INVALID, "/config/dataset_name",
-                         "has %lld sample%s; training, validation and test need at least %d, and hundreds for a "
-                         "useful result",
-                         (long long)c->count, c->count == 1 ? "" : "s", DIVISION_LEAST);
-    if ((tests && !(r->test > 0)) || (d->by != DIVIDE_PARTS && !(r->validation > 0)))
-        return error_set(err, STATUS_INVALID,
-                         tests && !(r->test > 0) ? "/config/dataset_test" : "/config/dataset_validation",
+        return error_set(err, STATUS_INVALID, r->fields->data,
+                         "has %lld sample%s; %s need at least %d, and hundreds for a useful result",
+                         (long long)c->count, c->count == 1 ? "" : "s",
+                         r->whole ? "training and test" : "training, validation and test", DIVISION_LEAST);
+    if ((tests && !(r->test > 0)) || (d->by != DIVIDE_PARTS && !r->whole && !(r->validation > 0)))
+        return error_set(err, STATUS_INVALID, tests && !(r->test > 0) ? r->fields->test : r->fields->validation,
                          "must be above 0: 0 leaves no samples for this part");
     return STATUS_OK;
 }
@@ -260,7 +275,7 @@ static enum status take_fold(const struct collection *c, const struct division_r
     unsigned char to[PLAN_PARTS];
     double share[PLAN_PARTS];
     if (r->folds > PLAN_PARTS || r->fold < 0 || r->fold >= r->folds)
-        return error_set(err, STATUS_INVALID, "/config/fold", "must be below folds (%lld)", (long long)r->folds);
+        return error_set(err, STATUS_INVALID, r->fields->fold, "must be below folds (%lld)", (long long)r->folds);
     d->folds = r->folds;
     d->fold = r->fold;
     d->asked[PART_OF_TEST] = 1 / (double)r->folds;
@@ -268,23 +283,26 @@ static enum status take_fold(const struct collection *c, const struct division_r
         to[i] = i == r->fold ? PART_OF_TEST : DIVISION_OPEN;
         share[i] = 1;
     }
-    enum status status = plan_open(c, d, d->by == DIVIDE_GROUPS, r->seed, to, share, (int)r->folds, err);
+    enum status status = plan_open(c, r, d, d->by == DIVIDE_GROUPS, to, share, (int)r->folds, err);
     return status ? status : plan_rest(c, r, d, d->asked[PART_OF_TEST], err);
 }
 
 static enum status take_shares(const struct collection *c, const struct division_request *r, struct division *d,
                                struct error *err)
 {
-    const unsigned char to[] = {PART_OF_TRAINING, PART_OF_VALIDATION, PART_OF_TEST};
-    const double share[] = {1 - r->test - r->validation, r->validation, r->test};
-    memcpy(d->asked, share, sizeof share);
-    return plan_open(c, d, d->by == DIVIDE_GROUPS, r->seed, to, share, COLLECTION_PARTS, err);
+    const unsigned char to[] = {PART_OF_TRAINING, r->whole ? PART_OF_TEST : PART_OF_VALIDATION, PART_OF_TEST};
+    const double rest = r->whole ? 0 : r->validation,
+                 share[] = {1 - r->test - rest, r->whole ? r->test : rest, r->test};
+    d->asked[PART_OF_TRAINING] = share[0];
+    d->asked[PART_OF_VALIDATION] = rest;
+    d->asked[PART_OF_TEST] = r->test;
+    return plan_open(c, r, d, d->by == DIVIDE_GROUPS, to, share, r->whole ? 2 : COLLECTION_PARTS, err);
 }
 
 enum status division_make(const struct collection *c, const struct division_request *request, struct division *out,
                           struct error *err)
 {
-    *out = (struct division){.asked = {NAN, NAN, NAN}};
+    *out = (struct division){.whole = request->whole, .asked = {NAN, NAN, NAN}};
     enum status status = choose_split(c, request, out, err);
     out->part = status ? NULL : malloc((size_t)c->count);
     if (!status && out->part == NULL)
@@ -293,7 +311,7 @@ enum status division_make(const struct collection *c, const struct division_requ
         return status;
     memset(out->part, DIVISION_OPEN, (size_t)c->count);
     if (request->test_group[0] != '\0' && !names_part(c, request))
-        status = state_groups(c, request->test_group, out, err);
+        status = state_groups(c, request, out, err);
     if (!status)
         status = check_shares(c, request, out, err);
     if (status)
@@ -425,14 +443,15 @@ static void warn_about_sizes(const struct collection *c, const struct division *
     char text[240];
     for (int p = 0; p < COLLECTION_PARTS; p++) {
         double share = (double)d->count[p] / (double)c->count;
-        if (isnan(d->asked[p]) || fabs(share - d->asked[p]) <= PLAN_TOLERANCE + 1e-9)
+        if (isnan(d->asked[p]) || (d->whole && p == PART_OF_VALIDATION) ||
+            fabs(share - d->asked[p]) <= PLAN_TOLERANCE + 1e-9)
             continue;
         snprintf(text, sizeof text, "the %s part has %.1f %% of the samples instead of %.1f %%, because %s",
                  collection_parts[p], 100 * share, 100 * d->asked[p],
                  d->by == DIVIDE_GROUPS ? "groups stay whole and each part needs every name" : "there are few samples");
         write_warning("sizes-differ", text, out);
     }
-    if (c->count < DIVISION_FEW && d->folds <= 1) {
+    if (c->count < DIVISION_FEW && d->folds <= 1 && !d->whole) {
         snprintf(text, sizeof text,
                  "%lld samples leave %lld for the test, so chance decides much of the result; folds=5 trains and tests "
                  "five times, so that every sample is tested once",
@@ -488,7 +507,8 @@ enum status division_write(const struct collection *c, const struct division *d,
         }
         sink_begin_object(out, "parts");
         for (int p = 0; p < COLLECTION_PARTS; p++)
-            write_part(c, &t, p, most, out);
+            if (p != PART_OF_VALIDATION || !d->whole)
+                write_part(c, &t, p, most, out);
         sink_end_object(out);
         sink_begin_list(out, "warnings");
         warn_about_names(c, &t, out);

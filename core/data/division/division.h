@@ -19,19 +19,28 @@ enum {
     DIVISION_NAMES = 4096, /* most names of a vocabulary */
 };
 
+/* Where errors point: JSON pointers, whose last parts are the names by which messages call what a client can state.
+ * NULL: the client cannot state it. */
+struct division_fields {
+    const char *data, *split, *test_group, *test, *validation, *folds, *fold;
+};
+
 struct division_request {
+    const struct division_fields *fields;
     enum division_split split;
     double test, validation; /* requested shares of all samples */
-    const char *test_group;  /* names of the groups of the test part, separated by commas; "": the share decides */
+    bool whole; /* there is no validation part: `validation` has no effect, and stated validation samples train */
+    const char *test_group; /* names of the groups of the test part, separated by commas; "": the share decides */
     int64_t seed;
     /* folds > 1: the samples are divided into `folds` equal parts, and number `fold` is the test part; `test` has no
      * effect */
     int64_t folds, fold;
 };
-#define DIVISION_USUAL ((struct division_request){DIVIDE_AUTO, 0.15, 0.1, "", 0, 0, 0})
+#define DIVISION_USUAL(fields) ((struct division_request){fields, DIVIDE_AUTO, 0.15, 0.1, false, "", 0, 0, 0})
 
 struct division {
     enum division_split by; /* DIVIDE_SAMPLES, DIVIDE_GROUPS or DIVIDE_PARTS */
+    bool whole;             /* as in the request */
     bool named;             /* the request names the groups of the test part */
     bool drawn; /* only one group was left for training and validation, so the samples of this group were divided */
     double asked[COLLECTION_PARTS]; /* requested shares; NaN: the file or test_group states the part */
@@ -41,8 +50,8 @@ struct division {
 };
 
 /* Divides the samples; the caller calls division_close(), after an error too. Any thread. STATUS_INVALID: they cannot
- * be divided so; the message has the counts and says what to do, and the pointer is that of a field of the method
- * sparling. STATUS_NO_MEMORY. */
+ * be divided so; the message has the counts and says what to do, and the pointer is one of request->fields.
+ * STATUS_NO_MEMORY. */
 enum status division_make(const struct collection *c, const struct division_request *request, struct division *out,
                           struct error *err);
 void division_close(struct division *d); /* a zeroed struct is allowed */

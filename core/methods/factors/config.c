@@ -12,6 +12,7 @@
 #include "core/data/tables/features.h"
 #include "core/methods/shared/fields.h"
 #include "core/methods/shared/multi_start.h"
+#include "core/methods/shared/table_division.h"
 
 static const char *const model_names[] = {"sparse-vae", "vae", "beta-vae", "vsc", "oi-vae", "nmf", NULL};
 static const char *const data_names[] = {"synthetic", "ratings", "abstracts", "cells", "shifted", NULL};
@@ -28,6 +29,7 @@ static const char *const divergence_names[] = {"corrected", "published", NULL};
  * iteration. */
 static const double NMF_TOLERANCE = 1e-4;
 
+#define dataset_split_names table_splits /* table_division.h */
 #define FIELD_STRUCT struct factors_config
 
 const struct config_field factors_fields[] = {
@@ -36,6 +38,28 @@ const struct config_field factors_fields[] = {
 };
 
 const struct config_table factors_config_table = CONFIG_TABLE(factors_fields, struct factors_config);
+
+struct table_request factors_division_request(const struct factors_config *c)
+{
+    return (struct table_request){.source = c->dataset_name,
+                                  .hash = c->dataset_hash,
+                                  .split = (enum table_split)c->dataset_split,
+                                  .test_group = c->dataset_test_group,
+                                  .folds = c->folds,
+                                  .fold = c->dataset,
+                                  .fold_field = "/config/dataset"};
+}
+
+enum status factors_division(const void *config, const char *data, const struct sink *out, struct error *err)
+{
+    const struct factors_config *c = config;
+    if (c->data == DATA_SYNTHETIC || c->data == DATA_SHIFTED) {
+        sink_null(out, "division");
+        return STATUS_OK;
+    }
+    const struct table_request request = factors_division_request(c);
+    return table_division_write(&request, data, out, err);
+}
 
 /* ---- the fit ------------------------------------------------------------------------------------------ */
 

@@ -10,6 +10,7 @@
 #include "core/methods/factors/model/nmf.h"
 #include "core/methods/method.h"
 #include "core/methods/shared/fields.h"
+#include "core/methods/shared/table_division.h"
 
 /* Each enum lists the choices of one field of the configuration, in the order of the names in config.c. */
 enum factors_data { DATA_SYNTHETIC, DATA_RATINGS, DATA_ABSTRACTS, DATA_CELLS, DATA_SHIFTED };
@@ -41,6 +42,9 @@ int factors_features(const struct factors_config *config);
 /* Standard deviation of the noise on the synthetic data. */
 double factors_deviation(const struct factors_config *config);
 
+/* How the rows of an uploaded table are divided. The pointers of the result point into the configuration. */
+struct table_request factors_division_request(const struct factors_config *config);
+enum status factors_division(const void *config, const char *data, const struct sink *out, struct error *err);
 void factors_check(const void *config, const struct method_faults *faults);
 enum status factors_estimate(const void *config, const char *data, struct method_estimate *out, struct error *err);
 

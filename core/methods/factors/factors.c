@@ -57,7 +57,13 @@ static enum status factors_resolve(void *config, const struct method_given *give
         (enum collection_scale)c->scale,
         counts ? "ratings, abstracts and the likelihoods softmax and bernoulli need the counts themselves" : NULL,
         &c->scaling};
-    return status || c->data == DATA_SYNTHETIC ? status : source_fit(name, data, &fit, err);
+    if (status || c->data == DATA_SYNTHETIC)
+        return status;
+    status = source_fit(name, data, &fit, err);
+    if (status || c->data == DATA_SHIFTED || !dataset_name_good(name)) /* check() reports an impossible name */
+        return status;
+    const struct table_request request = factors_division_request(c);
+    return table_division_check(&request, data, err);
 }
 
 const struct method factors_method = {
@@ -86,6 +92,7 @@ const struct method factors_method = {
     .dataset_fields = dataset_fields,
     .resolve = factors_resolve,
     .check = factors_check,
+    .division = factors_division,
     .estimate = factors_estimate,
     .create = factors_create,
     .step = model_run_step,

@@ -10,13 +10,14 @@ static const struct method_axis folds[] = {
     {"model", "vae beta-vae vsc oi-vae nmf sparse-vae"}, {"dataset", "0 1 2 3 4"}, {NULL, NULL}};
 
 #define MOVIELENS                                                                                                      \
-    {"data", "ratings"}, {"dataset_name", "movielens"}, {"likelihood", "softmax"}, {"scale", "none"},                  \
+    {"data", "ratings"}, {"dataset_name", "movielens"}, {"dataset_split", "published"}, {"likelihood", "softmax"},     \
+        {"scale", "none"},                                                                                             \
     {                                                                                                                  \
         "latent", "30"                                                                                                 \
     }
 #define ABSTRACTS                                                                                                      \
-    {"data", "abstracts"}, {"dataset_name", "abstracts"}, {"likelihood", "softmax"}, {"scale", "none"},                \
-        {"latent", "20"}, {"hidden", "100"}, {"batch", "128"}, {"lambda1", "0.001"},                                   \
+    {"data", "abstracts"}, {"dataset_name", "abstracts"}, {"dataset_split", "published"}, {"likelihood", "softmax"},   \
+        {"scale", "none"}, {"latent", "20"}, {"hidden", "100"}, {"batch", "128"}, {"lambda1", "0.001"},                \
     {                                                                                                                  \
         "lambda0", "5"                                                                                                 \
     }
@@ -24,8 +25,8 @@ static const struct method_axis folds[] = {
  * objective of the authors' code is so strong that W vanishes before the model learns. Some fits do not improve on
  * their initial weights. The presets therefore train several restarts and keep the one with the lowest objective. */
 #define CELLS                                                                                                          \
-    {"data", "cells"}, {"dataset_name", "cells"}, {"scale", "none"}, {"latent", "15"}, {"hidden", "100"},              \
-        {"batch", "512"}, {"objective", "paper"}, {"restarts", "3"}, {"screen_epochs", "30"},                          \
+    {"data", "cells"}, {"dataset_name", "cells"}, {"dataset_split", "published"}, {"scale", "none"}, {"latent", "15"}, \
+        {"hidden", "100"}, {"batch", "512"}, {"objective", "paper"}, {"restarts", "3"}, {"screen_epochs", "30"},       \
     {                                                                                                                  \
         "epochs", "100"                                                                                                \
     }

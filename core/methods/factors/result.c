@@ -154,7 +154,9 @@ enum status factors_result(struct method_run *run, const struct sink *out, struc
     if (run->base.alone)
         return STATUS_OK;
     scale_write(&run->scale, "scale", run->features->names, out);
-    enum status status = write_topics(run, out, err);
+    enum status status = factors_division(&run->config, run->base.env.data, out, err);
+    if (!status)
+        status = write_topics(run, out, err);
     if (!status)
         write_features(run->features, out);
     return status;

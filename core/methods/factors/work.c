@@ -45,8 +45,8 @@ static enum status split_shifted(struct method_run *run, struct error *err)
                : error_set(err, STATUS_INVALID, NULL, "the table has too few rows for a training and a test part");
 }
 
-/* Splits the rows: those of the test fold are the test set, all other rows are for training. */
-static enum status factors_work_split(struct method_run *run, int folds, int test_fold, struct error *err)
+/* Splits the rows of generated data into halves. */
+static enum status split_synthetic(struct method_run *run, struct error *err)
 {
     int n = run->features->rows, train = 0, test = 0;
     int *fold = malloc((size_t)n * sizeof *fold);
@@ -55,18 +55,43 @@ static enum status factors_work_split(struct method_run *run, int folds, int tes
         free(fold);
         return error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory for a split of %d rows", n);
     }
-    features_folds(n, folds, fold);
+    features_folds(n, 2, fold);
     for (int i = 0; i < n; i++)
-        if (fold[i] != test_fold)
+        if (fold[i] != 0)
             run->rows[train++] = i;
     for (int i = 0; i < n; i++)
-        if (fold[i] == test_fold)
+        if (fold[i] == 0)
             run->rows[train + test++] = i;
     free(fold);
     run->data = (struct fit_data){run->features, run->rows, run->rows + train, train, test};
     return train > 0 && test > 0
                ? STATUS_OK
                : error_set(err, STATUS_INVALID, NULL, "the table has too few rows for a training and a test part");
+}
+
+/* Splits an uploaded table. */
+static enum status split_table(struct method_run *run, struct error *err)
+{
+    const struct table_request request = factors_division_request(&run->config);
+    struct collection c = {0};
+    struct division d = {0};
+    int train = 0, test = 0, n = run->features->rows;
+    enum status status = table_divide(&request, run->base.env.data, &c, &d, err);
+    run->rows = status ? NULL : malloc((size_t)n * sizeof *run->rows);
+    if (!status && !run->rows)
+        status = error_memory(err, "a split");
+    if (!status && c.count != n)
+        status = error_set(err, STATUS_CONFLICT, "/config/dataset_name", "has another number of rows now");
+    for (int i = 0; !status && i < n; i++)
+        if (d.part[i] != PART_OF_TEST)
+            run->rows[train++] = i;
+    for (int i = 0; !status && i < n; i++)
+        if (d.part[i] == PART_OF_TEST)
+            run->rows[train + test++] = i;
+    run->data = (struct fit_data){run->features, run->rows, run->rows + train, train, test};
+    division_close(&d);
+    collection_close(&c);
+    return status;
 }
 
 /* ---- fits, for core/methods/shared/multi_start.h ------------------------------------------------------- */
@@ -191,9 +216,17 @@ static enum status scale_table(struct method_run *run, struct error *err)
         return STATUS_OK;
     enum status status = scale_fit((enum collection_scale)run->config.scaling, run->config.model != MODEL_NMF, f->x,
                                    run->data.train, run->data.train_count, f->columns, f->names, &run->scale, err);
-    for (int i = 0; !status && i < f->rows && !thread_pool_stopped(run->base.env.pool); i++)
-        status = scale_row(&run->scale, f->x + (ptrdiff_t)i * f->columns, err);
-    return status ? status : thread_pool_check(run->base.env.pool, err);
+    if (!status)
+        status = thread_pool_check(run->base.env.pool, err);
+    int done = 0;
+    for (; !status && done < f->rows && !(status = thread_pool_check(run->base.env.pool, err)); done++)
+        status = scale_row(&run->scale, f->x + (ptrdiff_t)done * f->columns, err);
+    if (status) { /* a table of which only some rows are scaled is of no use: the next open reads it again */
+        scale_close(&run->scale);
+        features_destroy(run->table);
+        run->table = run->features = NULL;
+    }
+    return status;
 }
 
 enum status factors_run_open(struct method_run *run, struct error *err)
@@ -209,9 +242,9 @@ enum status factors_run_open(struct method_run *run, struct error *err)
         return status;
     /* NOLINTNEXTLINE(clang-analyzer-core.NullDereference): open_data() opened them */
     run->width = run->features->columns;
-    status = c->data == DATA_SHIFTED
-                 ? split_shifted(run, err)
-                 : factors_work_split(run, synthetic ? 2 : (int)c->folds, synthetic ? 0 : (int)c->dataset, err);
+    status = c->data == DATA_SHIFTED ? split_shifted(run, err)
+             : synthetic             ? split_synthetic(run, err)
+                                     : split_table(run, err);
     if (!status)
         status = scale_table(run, err);
     if (status)

@@ -9,10 +9,17 @@
 
 enum { STREAM_SHUFFLE = 0x73687566 };
 
+static const struct division_fields fields = {
+    "/config/dataset_name", "/config/dataset_split",      "/config/dataset_test_group",
+    "/config/dataset_test", "/config/dataset_validation", "/config/folds",
+    "/config/fold",
+};
+
 struct division_request dataset_parts_request(const struct sparling_config *config)
 {
     const struct dataset_config *d = &config->dataset;
-    return (struct division_request){.split = (enum division_split)d->split,
+    return (struct division_request){.fields = &fields,
+                                     .split = (enum division_split)d->split,
                                      .test = d->test,
                                      .validation = d->validation,
                                      .test_group = d->test_group,

@@ -71,6 +71,12 @@ static struct made *random_groups(uint64_t seed, int groups, int most)
     return m;
 }
 
+static const struct division_fields fields = {
+    "/config/dataset_name", "/config/dataset_split",      "/config/dataset_test_group",
+    "/config/dataset_test", "/config/dataset_validation", "/config/folds",
+    "/config/fold",
+};
+
 static struct division divide(const struct made *m, const struct division_request *request)
 {
     struct division d;
@@ -119,7 +125,7 @@ static void many_groups_give_every_part_its_size_and_every_name(void **state)
 {
     for (uint64_t seed = 0; seed < 40; seed++) {
         struct made *m = random_groups(seed, 20 + (int)seed, 40);
-        struct division d = divide(m, &DIVISION_USUAL);
+        struct division d = divide(m, &DIVISION_USUAL(&fields));
         unsigned char part[GROUPS];
         int lacking;
         double off;
@@ -154,7 +160,7 @@ static void few_groups_are_divided_as_well_as_they_can_be(void **state)
             }
         }
         if (m->c.count >= DIVISION_LEAST) {
-            struct division d = divide(m, &DIVISION_USUAL);
+            struct division d = divide(m, &DIVISION_USUAL(&fields));
             of_groups(m, &d, part);
             measure(m, part, &lacking, &off);
             if (lacking != least || (best <= 0.02 && off > 0.02))
@@ -170,7 +176,7 @@ static void order_of_samples_does_not_change_the_parts_of_groups(void **state)
 {
     struct made *m = random_groups(5, 30, 30);
     unsigned char part[GROUPS], other[GROUPS];
-    struct division d = divide(m, &DIVISION_USUAL);
+    struct division d = divide(m, &DIVISION_USUAL(&fields));
     of_groups(m, &d, part);
     division_close(&d);
     for (int64_t i = 0, j = m->c.count - 1; i < j; i++, j--) {
@@ -180,7 +186,7 @@ static void order_of_samples_does_not_change_the_parts_of_groups(void **state)
         m->label[j] = label;
         m->group[j] = group;
     }
-    d = divide(m, &DIVISION_USUAL);
+    d = divide(m, &DIVISION_USUAL(&fields));
     of_groups(m, &d, other);
     assert_memory_equal(part, other, 30);
     division_close(&d);
@@ -192,7 +198,7 @@ static void samples_without_groups_are_stratified(void **state)
     struct made *m = make(3, 0);
     for (int i = 0; i < 1000; i++)
         add(m, 0, i < 900 ? 0 : i < 997 ? 1 : 2);
-    struct division d = divide(m, &DIVISION_USUAL);
+    struct division d = divide(m, &DIVISION_USUAL(&fields));
     int in[3][3] = {{0}};
     for (int64_t i = 0; i < m->c.count; i++)
         in[m->label[i]][d.part[i]]++;
@@ -209,7 +215,7 @@ static void every_sample_is_tested_in_one_fold(void **state)
     struct made *m = random_groups(9, 40, 20);
     int64_t tested[MOST] = {0};
     for (int64_t fold = 0; fold < 5; fold++) {
-        struct division_request r = DIVISION_USUAL;
+        struct division_request r = DIVISION_USUAL(&fields);
         unsigned char part[GROUPS];
         r.folds = 5;
         r.fold = fold;
@@ -230,7 +236,7 @@ static void every_sample_is_tested_in_one_fold(void **state)
 
 static void named_groups_are_the_test_part(void **state)
 {
-    struct division_request r = DIVISION_USUAL;
+    struct division_request r = DIVISION_USUAL(&fields);
     unsigned char part[GROUPS];
     struct made *m = random_groups(11, 8, 30);
     r.test_group = "g3, g5";
@@ -256,7 +262,7 @@ static void named_groups_are_the_test_part(void **state)
 
 static void stated_parts_are_taken_and_missing_ones_planned(void **state)
 {
-    struct division_request r = DIVISION_USUAL;
+    struct division_request r = DIVISION_USUAL(&fields);
     for (int parts = 2; parts <= 3; parts++) {
         struct made *m = make(2, 0);
         for (int i = 0; i < 90; i++) {
@@ -294,7 +300,7 @@ static void refuses(const struct made *m, const struct division_request *r, cons
 
 static void what_cannot_be_divided_is_refused_with_its_counts(void **state)
 {
-    struct division_request r = DIVISION_USUAL, named = r, groups = r, parts = r, none = r;
+    struct division_request r = DIVISION_USUAL(&fields), named = r, groups = r, parts = r, none = r;
     struct made *few = make(2, 0), *two = make(2, 2), *one = make(2, 1);
     for (int i = 0; i < 5; i++) {
         add(few, 0, i % 2);

@@ -506,9 +506,10 @@ static void compare_anchors(void *context, struct method_run *run)
 static void anchors_are_compared_with_all_features(void **state)
 {
     static const struct config_setting settings[] = {
-        {"data", "ratings"}, {"dataset_name", "films"}, {"likelihood", "softmax"}, {"features", "43"}, {"latent", "3"},
-        {"hidden", "10"},    {"epochs", "60"},          {"restarts", "1"},         {"lambda0", "100"}, {"batch", "16"},
-        {NULL, NULL}};
+        {"data", "ratings"},       {"dataset_name", "films"}, {"dataset_split", "published"},
+        {"likelihood", "softmax"}, {"features", "43"},        {"latent", "3"},
+        {"hidden", "10"},          {"epochs", "60"},          {"restarts", "1"},
+        {"lambda0", "100"},        {"batch", "16"},           {NULL, NULL}};
     struct run_test compare = {.method = method, .data = data_root, .look = compare_anchors};
     struct run_env_witness same;
     double share = 0;
