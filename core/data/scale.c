@@ -78,6 +78,15 @@ enum status scale_row(const struct scale *s, float *x, struct error *err)
     return STATUS_OK;
 }
 
+void scale_planes(const struct scale *s, float *planes, int channels, int64_t count)
+{
+    for (int c = 0; c < channels; c++) {
+        float shift = (float)s->shift[s->columns > 1 ? c : 0], unit = (float)s->unit[s->columns > 1 ? c : 0];
+        for (int64_t i = 0; i < count; i++)
+            planes[c * count + i] = (planes[c * count + i] - shift) / unit;
+    }
+}
+
 void scale_undo(const struct scale *s, const float *row, const float *y, float *out)
 {
     double factor = factor_of(s, row);

@@ -3,12 +3,14 @@
  *   scaled = (v - shift) / unit      one shift and one unit for each column
  *
  * v is the value itself or, for counts, log(1 + value * size / total): `total` is the sum of the row's values, and
- * `size` is the median total of the training rows. All statistics are those of the rows that scale_fit() gets, in
+ * `size` is the median total of the training rows. Planes (signals, pictures) have one scale for all values or, for
+ * signals of several channels, one for each channel. All statistics are those of the rows that scale_fit() gets, in
  * double precision and in the order of the rows. */
 #ifndef MOTIF_CORE_DATA_SCALE_H
 #define MOTIF_CORE_DATA_SCALE_H
 
 #include <stdbool.h>
+#include <stdint.h>
 
 #include "core/base/config.h"
 #include "core/base/error.h"
@@ -41,6 +43,9 @@ enum status scale_fit(enum collection_scale kind, bool centred, const float *x, 
                       char *const *names, struct scale *out, struct error *err);
 /* Scales a row in place: x: [columns]. STATUS_INVALID with the pointer /array: a count is negative. */
 enum status scale_row(const struct scale *scale, float *x, struct error *err);
+/* Scales planes, [channels][count], in place: a scale with one column serves all channels, another one has a column for
+ * each channel. Not for COUNTS. */
+void scale_planes(const struct scale *scale, float *planes, int channels, int64_t count);
 /* Writes a scaled row in the units of the data: y and out: [columns], which may be the same. row: the unscaled row
  * whose total `out` gets for counts; NULL: the median total. */
 void scale_undo(const struct scale *scale, const float *row, const float *y, float *out);

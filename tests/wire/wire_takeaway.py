@@ -370,7 +370,7 @@ def run_graph(graph, value):
                 result = x.copy()
                 numpy.put_along_axis(result, rest[0], rest[1], 0)
                 return result
-            result = {"Relu": lambda: numpy.maximum(x, 0), "Sub": lambda: x - rest[0], "Add": lambda: x + rest[0], "Mul": lambda: x * rest[0],
+            result = {"Relu": lambda: numpy.maximum(x, 0), "Sub": lambda: x - rest[0], "Add": lambda: x + rest[0], "Mul": lambda: x * rest[0], "Div": lambda: x / rest[0],
                       "Max": lambda: numpy.maximum(x, rest[0]), "Identity": lambda: x,
                       "Shape": lambda: x.shape, "Flatten": lambda: x.reshape(len(x), -1), "Transpose": lambda: x.transpose(options["perm"]),
                       "ArgMax": lambda: x.argmax(0)[None], "GatherElements": lambda: numpy.take_along_axis(x, rest[0], 0),
@@ -452,6 +452,46 @@ def compare_onnx(daemon, folder, job):
     computed = run_graph(model.graph, inputs).transpose(0, 2, 3, 1)
     assert abs(computed - maps).max() < 1e-5, abs(computed - maps).max()
     return maps
+
+
+def channels_of_signals_have_a_scale_each(daemon, other, folder, job):
+    """Each channel of a signal is standardised, in training, queries and the exported graph; the answers have the scale."""
+    rng = numpy.random.default_rng(5)
+    x = rng.normal(size=(300, 2, 24)).astype(numpy.float32)
+    x[::2, 1, 8:12] += [3, -3, 3, -3]
+    x = x * numpy.array([50, 1e-3], numpy.float32)[:, None] + numpy.array([1000, 0.5], numpy.float32)[:, None]
+    content = io.BytesIO()
+    numpy.savez(content, x=x, y=numpy.array(["plain", "word"])[numpy.arange(300) % 2 ^ 1])
+    status, _, answer = daemon.ask("PUT", "/v1/datasets/units?layout=signals", content.getvalue(), "application/x-npz")
+    assert status == 201 and any("scale each channel" in warning["text"] for warning in answer["warnings"]), answer
+    small = {"width": 8, "units": 1, "first_window": 7, "channels": 16, "layers": 1, "heads": 2, "feed_forward": 32, "total_samples": 320,
+             "presence_samples": 160, "validation_every": 80, "checkpoint_every": 160, "reading_samples": 40, "stage_samples": 4}
+    status, _, made = daemon.ask("POST", "/v1/jobs", {"kind": "sparling", "preset": "dataset", "config": {**small, "dataset_name": "units"}})
+    assert status == 201, made
+    while daemon.ask("GET", f"/v1/jobs/{made['id']}")[2]["state"] in ("queued", "running"):
+        time.sleep(0.1)
+    query = {"inputs": [{"array": sample.tolist()} for sample in x[:8, :, None]]}
+    samples = daemon.ask("POST", f"/v1/jobs/{made['id']}/motifs", {"inputs": [{"sample": {"seed": seed}} for seed in range(8)]})[2]["answers"]
+    for shown in (answer["input"] for answer in samples):  # what a client sends again is a sample of the file
+        zero, unit = numpy.array(shown["zero"]), numpy.array(shown["unit"])
+        assert numpy.allclose(zero, x.mean((0, 2)), rtol=1e-3) and numpy.allclose(unit, x.std((0, 2)), rtol=1e-3), (zero, unit)
+        own = (zero + unit * numpy.array(shown["values"]).reshape(24, 2)).T
+        assert min(abs((x - own) / unit[:, None]).max((1, 2))) < 1e-3
+    maps = numpy.load(io.BytesIO(daemon.ask("POST", f"/v1/jobs/{made['id']}/motifs", query, headers={"Accept": "application/x-npy"})[2]))
+    assert control(daemon, folder, "export", made["id"], "units.onnx", "--onnx").returncode == 0
+    graph = onnx.load(os.path.join(folder, "units.onnx"))
+    onnx.checker.check_model(graph, full_check=True)
+    computed = run_graph(graph.graph, x[:8, :, None]).transpose(0, 2, 3, 1)
+    # the answers move motifs to the middle of what their channels read, so the values are compared without their places
+    values = [numpy.sort(each.reshape(8, 24, -1), 1)[:, -12:] for each in (computed, maps)]
+    assert maps.max() > 0 and abs(values[0] - values[1]).max() < 1e-3, abs(values[0] - values[1]).max()
+    assert control(daemon, folder, "export", made["id"], "units.safetensors").returncode == 0
+    with open(os.path.join(folder, "units.safetensors"), "rb") as file:
+        tensors = safetensors_file.read(file.read())[0]
+    assert "input.zero" in tensors and "input.unit" in tensors, list(tensors)
+    far = [[[1000.0] * 24], [[0.5] * 23 + [5.0]]]
+    warned = daemon.ask("POST", f"/v1/jobs/{made['id']}/motifs", {"inputs": [{"array": far}]})[2]["answers"][0]["warnings"]
+    assert [warning["code"] for warning in warned] == ["outside-range"] and "channel 1" in warned[0]["text"], warned
 
 
 def agreement_equals_a_count_in_numpy(daemon, other, folder, job):
@@ -760,7 +800,7 @@ CHECKS = [imported_weights_have_the_same_bits, weights_of_every_kind_are_evaluat
           the_hash_chain_can_be_recomputed, an_imported_bundle_contains_the_whole_job, verify_finds_a_changed_step,
           interventions_change_the_answers, the_onnx_graph_computes_the_motif_map,
           the_onnx_graph_of_a_model_that_never_gives_an_empty_map,
-          the_onnx_graph_of_a_model_with_a_limited_number_of_motifs, the_onnx_graph_of_a_model_with_matrices, agreement_equals_a_count_in_numpy,
+          the_onnx_graph_of_a_model_with_a_limited_number_of_motifs, the_onnx_graph_of_a_model_with_matrices, channels_of_signals_have_a_scale_each, agreement_equals_a_count_in_numpy,
           channel_statistics_equal_those_of_numpy, the_attestation_contains_the_hash_of_the_data, predicted_labels_follow_moved_motifs, fasta_gives_the_answers_of_its_array, matrices_have_the_same_numbers_in_every_format]
 
 

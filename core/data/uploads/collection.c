@@ -1,6 +1,7 @@
 /* A collection in memory: names of kinds and targets, access to one sample, and release. */
 #include "core/data/uploads/collection.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <strings.h>
 #include <sys/mman.h>
@@ -106,18 +107,34 @@ void collection_copy(const struct collection *c, int64_t index, int64_t count, f
         to[i] = collection_value(c, index + i);
 }
 
+static void measure_values(const struct collection *c, int64_t from, int64_t count, struct collection_moments *m)
+{
+    for (int64_t i = from; i < from + count; i++) {
+        double v = (double)collection_value(c, i);
+        m->sum += v;
+        m->squares += v * v;
+        m->min = v < m->min ? v : m->min;
+        m->max = v > m->max ? v : m->max;
+    }
+    m->count += count;
+}
+
 struct collection_moments collection_measure(const struct collection *c)
 {
     if (c->moments.count > 0)
         return c->moments;
     double first = (double)collection_value(c, 0);
-    struct collection_moments m = {collection_begin(c, c->count), first, first, 0, 0};
-    for (int64_t i = 0; i < m.count; i++) {
-        double v = (double)collection_value(c, i);
-        m.sum += v;
-        m.squares += v * v;
-        m.min = v < m.min ? v : m.min;
-        m.max = v > m.max ? v : m.max;
+    struct collection_moments m = {0, first, first, 0, 0};
+    measure_values(c, 0, collection_begin(c, c->count), &m);
+    return m;
+}
+
+struct collection_moments collection_measure_channel(const struct collection *c, int channel)
+{
+    struct collection_moments m = {0, INFINITY, -INFINITY, 0, 0};
+    for (int64_t i = 0; i < c->count; i++) {
+        int64_t values = collection_length(c, i) * c->rows;
+        measure_values(c, collection_begin(c, i) + channel * values, values, &m);
     }
     return m;
 }

@@ -155,6 +155,8 @@ enum collection_scale collection_scale_of(const struct collection *c);
 bool collection_numbered(const struct collection *c);
 /* Returns the moments of all values: those in the collection, or, if it has none yet, newly computed ones. */
 struct collection_moments collection_measure(const struct collection *c);
+/* Moments of the values of a channel of all samples. */
+struct collection_moments collection_measure_channel(const struct collection *c, int channel);
 int collection_labels(const struct collection *c, int64_t sample, const int32_t **label);
 /* The offset in bytes of the values in the mapped file, for callers that read the file themselves. */
 int64_t collection_place(const struct collection *c);

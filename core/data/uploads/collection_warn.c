@@ -430,12 +430,16 @@ static enum status inspect_scale(struct collection *c, struct error *err)
     }
     if (small < 0 || most < different * least)
         return STATUS_OK;
+    if (!table && c->rows == 1)
+        return collection_warn(c, err, "different-sizes",
+                               "the deviation of channel %d is %.3g, that of channel %d is %.3g; jobs therefore scale "
+                               "each channel to mean 0 and deviation 1",
+                               large, most, small, least);
     if (!table)
         return collection_warn(
             c, err, "different-sizes",
-            "the deviation of channel %d is %.3g, that of channel %d is %.3g; jobs scale all channels "
-            "by one number, so the smaller one is hardly seen; divide each channel by its deviation "
-            "before the upload",
+            "the deviation of channel %d is %.3g, that of channel %d is %.3g; jobs scale all channels of pictures by "
+            "one number, so the smaller one is hardly seen; divide each channel by its deviation before the upload",
             large, most, small, least);
     const char *wide = c->columns.name[large], *narrow = c->columns.name[small];
     return collection_warn(c, err, "different-sizes",

@@ -5,6 +5,7 @@
 #include "core/methods/sparling/evaluation/analyses.h"
 #include "core/methods/sparling/evaluation/chance.h"
 #include "core/methods/sparling/evaluation/evaluation.h"
+#include "core/methods/sparling/training/initialise.h"
 #include "core/methods/sparling/phases.h"
 #include "core/methods/sparling/run.h"
 #include "core/methods/sparling/run_state.h"
@@ -245,8 +246,11 @@ enum status sparling_warm_start(struct method_run *run, const struct snapshot_re
         status = params_snapshot(run->network->params, snapshot, err);
     if (!status) {
         snapshot_optional(snapshot, "g.matrix."); /* absent from a model without matrix_scores */
+        snapshot_optional(snapshot, "input.");    /* absent from a model of generated data */
         status = snapshot_read(snapshot, from, 1u << SNAPSHOT_WEIGHT, err);
     }
     snapshot_destroy(snapshot);
+    if (!status)
+        run_scale_inputs(run);
     return status;
 }

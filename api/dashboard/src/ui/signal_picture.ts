@@ -4,10 +4,11 @@ import { colour, hueColour, seriesColour } from "./theme";
 
 /** The symbols of a sequence, one for each channel, as the daemon describes them. colours: names of hueColour(). */
 export interface Alphabet { name: string; symbols: string[]; colours: string[]; unknown: string; unit: string }
-/** An input, row-major with channels last. `zero` and `unit`: a client sends zero + unit × value. axis: what its columns are. alphabet: its
+/** An input, row-major with channels last. `zero` and `unit`: a client sends zero + unit × value; lists have
+ * a number for each channel. axis: what its columns are. alphabet: its
  * positions are one-hot. */
 export interface Signal {
-  shape: number[]; values: ArrayLike<number>; zero?: number; unit?: number; axis?: { unit: string; length: number }; alphabet?: Alphabet | null;
+  shape: number[]; values: ArrayLike<number>; zero?: number | number[]; unit?: number | number[]; axis?: { unit: string; length: number }; alphabet?: Alphabet | null;
 }
 export type Look = "image" | "lines" | "letters" | "spectrogram";
 
@@ -25,6 +26,12 @@ export function lookOf(signal: Signal): Look {
   const [rows, , channels = 1] = signal.shape;
   if (rows > 1) return "image";
   return signal.alphabet ? "letters" : channels <= LINES ? "lines" : "spectrogram";
+}
+
+/** A value of a channel in the units of the client's data. */
+export function ownValue({ zero = 0, unit = 1 }: Signal, value: number, channel: number): number {
+  const of = (scale: number | number[]) => (typeof scale === "number" ? scale : scale[channel]);
+  return of(zero) + of(unit) * value;
 }
 
 /** The part of a canvas, in pixels, in which the values are drawn. The rest contains the axes and, above a sequence, the marks of motifs. */
@@ -50,9 +57,9 @@ export interface Axes { x: string; xEnd: number; y: string; low: number; high: n
 /** The axes of a sequence. */
 function axesOf(look: Look, signal: Signal): Axes {
   const [, cols, channels = 1] = signal.shape, [low, high] = look === "lines" ? bounds(signal.values) : [0, channels];
-  const zero = signal.zero ?? 0, unit = signal.unit ?? 1, axis = signal.axis ?? { unit: "", length: cols };
-  return { x: axis.unit === "s" ? "time in s" : axis.unit ? `position in ${axis.unit}` : "position", xEnd: axis.length, y: look === "lines" ? "value" : "band",
-    low: look === "lines" ? zero + unit * low : low, high: look === "lines" ? zero + unit * high : high };
+  const axis = signal.axis ?? { unit: "", length: cols }, own = Array.isArray(signal.unit); // then lines show deviations
+  return { x: axis.unit === "s" ? "time in s" : axis.unit ? `position in ${axis.unit}` : "position", xEnd: axis.length, y: look === "lines" ? (own ? "scaled" : "value") : "band",
+    low: look === "lines" && !own ? ownValue(signal, low, 0) : low, high: look === "lines" && !own ? ownValue(signal, high, 0) : high };
 }
 
 function paintAxes(c: CanvasRenderingContext2D, box: Box, axes: Axes, look: Look): void {

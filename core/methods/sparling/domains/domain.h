@@ -201,8 +201,9 @@ struct domain {
                            struct error *err);
     /* Adds warnings about an array of a client, as `warn` of method.h does. NULL: there are none. */
     void (*warn)(const struct domain_state *state, const struct method_input *input, const struct sink *out);
-    /* How prepare() scales the values of a client: plane = (value - zero) / unit. NULL: it leaves them unchanged. */
-    void (*scale)(const struct domain_state *state, float *zero, float *unit);
+    /* How prepare() scales the values of a client: with one column for all channels, or one for each. NULL: it leaves
+     * them unchanged. */
+    const struct scale *(*scale)(const struct domain_state *state);
     /* Draws the input as a picture. grey: [picture_rows][cols], from 0 (background) to 1 (ink). NULL: the picture is
      * the first plane. */
     void (*grey)(const struct domain_state *state, const float *planes, float *grey);

@@ -10,6 +10,7 @@
 #include "core/formats/audio_wave.h"
 #include "core/data/uploads/collection.h"
 #include "core/data/dataset.h"
+#include "core/data/scale.h"
 #include "core/methods/sparling/config.h"
 #include "core/methods/sparling/domains/dataset_fit.h"
 #include "core/methods/sparling/domains/dataset_labels.h"
@@ -28,9 +29,9 @@ struct domain_state {
     struct domain_shape shape;
     struct audio_spectrum *spectrum; /* for recordings; else NULL */
     int samples;                     /* number of samples of a recording, padding included */
-    float zero, unit;                /* the network reads (value - zero) / unit */
+    struct scale scale;              /* the network reads scaled values */
     float low, high;                 /* in pictures, the value `low` is white and the value `high` is black */
-    float least, most;               /* smallest and largest value of the training data */
+    double least, most;              /* smallest and largest value of the data set */
     int64_t shortest;                /* length of the shortest sample */
     double replaced;                 /* share of the letters of training samples that are replaced; 0 without letters */
     bool letters;                    /* samples are sequences of the four bases, one-hot */
@@ -222,28 +223,35 @@ static enum status domain_dataset_resolve(struct sparling_config *config, const 
 
 /* ---- values ------------------------------------------------------------------------------------------------ */
 
-static void domain_dataset_measure(struct domain_state *s)
+static enum status domain_dataset_measure(struct domain_state *s, struct error *err)
 {
     struct collection_moments m = collection_measure(&s->c);
-    double mean = m.sum / (double)m.count, deviation = sqrt(fmax(m.squares / (double)m.count - mean * mean, 0));
-    float low = (float)m.min, high = (float)m.max;
-    bool plain = low >= 0 && high <= 1;
+    enum status status =
+        s->spectrum ? scale_create(SCALE_STANDARD, 1, &s->scale, err) : dataset_scale(&s->c, &m, &s->scale, err);
+    if (status)
+        return status;
+    if (s->spectrum) {
+        s->scale.shift[0] = (double)UNIT_ZERO_DB;
+        s->scale.unit[0] = (double)UNIT_DB;
+    }
     s->replaced = dataset_has_letters(&s->c, &m) && !s->spectrum ? s->replaced : 0;
-    s->least = low;
-    s->most = high;
+    s->least = m.min;
+    s->most = m.max;
     s->shortest = INT64_MAX;
     for (int64_t i = 0; i < s->c.count; i++)
         s->shortest = least(s->shortest, collection_length(&s->c, i));
-    s->zero = s->spectrum ? UNIT_ZERO_DB : plain ? 0 : (float)mean;
-    s->unit = s->spectrum ? UNIT_DB : plain || !(deviation > 0) ? 1 : (float)deviation;
     /* Pictures show the background white. The background is the end of the range (lowest or highest value) that is
      * nearer to the mean. */
-    s->low = s->spectrum
-                 ? SHOWN_FROM
-                 : (float)(mean - (double)low <= (double)high - mean ? low - s->zero : high - s->zero) / s->unit;
-    s->high = s->spectrum
-                  ? SHOWN_TO
-                  : (float)(mean - (double)low <= (double)high - mean ? high - s->zero : low - s->zero) / s->unit;
+    const double low = (double)(float)m.min, high = (double)(float)m.max, mean = m.sum / (double)m.count;
+    const float zero = (float)s->scale.shift[0], unit = (float)s->scale.unit[0];
+    bool dark = !(mean - low <= high - mean);
+    s->low = s->spectrum ? SHOWN_FROM : ((float)(dark ? high : low) - zero) / unit;
+    s->high = s->spectrum ? SHOWN_TO : ((float)(dark ? low : high) - zero) / unit;
+    for (int c = 0; s->scale.columns > 1 && c < s->scale.columns; c++) {
+        s->low = fminf(c > 0 ? s->low : INFINITY, (float)s->scale.low[c]);
+        s->high = fmaxf(c > 0 ? s->high : -INFINITY, (float)s->scale.high[c]);
+    }
+    return STATUS_OK;
 }
 
 static enum status to_spectrogram(const struct domain_state *s, const float *audio, int64_t length, float *planes,
@@ -257,7 +265,9 @@ static enum status to_spectrogram(const struct domain_state *s, const float *aud
         status = audio_spectrum_compute(s->spectrum, wave, s->samples, rows, err);
         for (size_t m = 0; !status && m < mels; m++)
             for (size_t t = 0; t < frames; t++)
-                planes[m * frames + t] = (rows[t * mels + m] - s->zero) / s->unit;
+                planes[m * frames + t] = rows[t * mels + m];
+        if (!status)
+            scale_planes(&s->scale, planes, (int)mels, (int64_t)frames);
     }
     free(wave);
     free(rows);
@@ -272,12 +282,13 @@ static enum status to_planes(const struct domain_state *s, int64_t sample, float
             lines = (int64_t)c->channels * c->rows, cols = s->shape.cols;
     if (s->spectrum)
         return to_spectrogram(s, c->values + begin, length, planes, err);
-    for (int64_t line = 0; line < lines; line++) {
+    for (int64_t line = 0; line < lines; line++)
         for (int64_t i = 0; i < length; i++)
-            planes[line * cols + i] = (collection_value(c, begin + line * length + i) - s->zero) / s->unit;
+            planes[line * cols + i] = collection_value(c, begin + line * length + i);
+    scale_planes(&s->scale, planes, c->channels, c->rows * cols);
+    for (int64_t line = 0; line < lines; line++)
         for (int64_t i = length; i < cols; i++)
             planes[line * cols + i] = 0;
-    }
     return STATUS_OK;
 }
 
@@ -315,6 +326,7 @@ static void close_dataset(struct domain_state *s)
     collection_close(&s->c);
     audio_spectrum_destroy(s->spectrum);
     dataset_parts_close(&s->parts);
+    scale_close(&s->scale);
     free(s);
 }
 
@@ -373,11 +385,12 @@ static enum status open_dataset(const struct sparling_config *config, const char
                            "has recordings that are too short for a spectrogram");
     if (!status)
         status = dataset_parts_open(&s->c, config, s->shape.positions, &s->parts, err);
+    if (!status)
+        status = domain_dataset_measure(s, err);
     if (status) {
         close_dataset(s);
         return status;
     }
-    domain_dataset_measure(s);
     s->mean = dataset_mean_label(&s->c, config->channels_motif);
     *state = s;
     return STATUS_OK;
@@ -537,10 +550,51 @@ static enum status domain_dataset_prepare(const struct domain_state *s, const st
 {
     if (s->spectrum && input->rank == 1)
         return to_spectrogram(s, input->values, input->dim[0], planes, err);
+    int64_t given = 1, cols = s->shape.cols;
+    for (int d = 0; d < input->rank; d++)
+        given *= input->dim[d];
     enum status status = domain_planes(&s->shape, input, -1e30, 1e30, "as in the data set", planes, err);
-    for (size_t i = 0; !status && !s->spectrum && i < domain_inputs(&s->shape); i++)
-        planes[i] = (planes[i] - s->zero) / s->unit;
-    return status;
+    if (status)
+        return status;
+    scale_planes(&s->scale, planes, s->shape.channels, s->shape.rows * cols);
+    given /= s->shape.channels; /* columns after the end of a shorter sequence are 0, as in training */
+    for (int c = 0; s->shape.rows == 1 && c < s->shape.channels; c++)
+        for (int64_t i = given; i < cols; i++)
+            planes[c * cols + i] = 0;
+    return STATUS_OK;
+}
+
+/* With a scale for each channel: warns about the channel whose values lie outside its range by more than its width. */
+static void warn_of_channel(const struct domain_state *s, const struct method_input *input, const struct sink *out)
+{
+    float *planes = malloc(domain_inputs(&s->shape) * sizeof *planes);
+    const int64_t cols = s->shape.cols;
+    double most = 1;
+    char text[48];
+    int worst = -1;
+    double range[2] = {0, 0};
+    bool read = planes && domain_dataset_prepare(s, input, planes, NULL) == STATUS_OK;
+    for (int c = 0; read && c < s->scale.columns; c++) {
+        double low = INFINITY, high = -INFINITY, width = fmax(s->scale.high[c] - s->scale.low[c], 1e-9);
+        for (int64_t i = 0; i < cols; i++) {
+            low = fmin(low, (double)planes[c * cols + i]);
+            high = fmax(high, (double)planes[c * cols + i]);
+        }
+        double far = fmax(s->scale.low[c] - low, high - s->scale.high[c]) / width;
+        if (far <= most)
+            continue;
+        most = far;
+        worst = c;
+        range[0] = low;
+        range[1] = high;
+    }
+    free(planes);
+    if (worst < 0)
+        return;
+    const double zero = s->scale.shift[worst], unit = s->scale.unit[worst];
+    (void)snprintf(text, sizeof text, "the values of channel %d are", worst);
+    dataset_warn_of_range(out, "outside-range", text, zero + unit * range[0], zero + unit * range[1],
+                          zero + unit * s->scale.low[worst], zero + unit * s->scale.high[worst], NULL);
 }
 
 /* Warns about an input that is less than half or more than twice as long as every sample, about values that lie outside
@@ -557,24 +611,26 @@ static void warn(const struct domain_state *s, const struct method_input *input,
         low = fminf(low, input->values[i]);
         high = fmaxf(high, input->values[i]);
     }
-    float range = s->most - s->least;
+    double range = s->most - s->least;
     int64_t length = s->c.rows == 1 ? count / s->c.channels : s->c.cols;
     bool odd = 2 * length < s->shortest || length > 2 * s->c.cols;
-    bool outside = low < s->least - range || high > s->most + range;
-    bool narrow = high > low && (high - low) * 64 < range;
+    bool own = s->scale.columns > 1;
+    bool outside = !own && ((double)low < s->least - range || (double)high > s->most + range);
+    bool narrow = !own && high > low && (double)(high - low) * 64 < range;
     if (odd)
         dataset_warn_of_range(out, "unusual-length", "the length is", (double)length, (double)length,
                               (double)s->shortest, (double)s->c.cols, NULL);
     else if (outside || narrow)
         dataset_warn_of_range(out, outside ? "outside-range" : "narrow-range", "the values are", (double)low,
-                              (double)high, (double)s->least, (double)s->most,
+                              (double)high, s->least, s->most,
                               outside ? NULL : "if the input is not nearly uniform, it has another scale");
+    else if (own)
+        warn_of_channel(s, input, out);
 }
 
-static void scale(const struct domain_state *s, float *zero, float *unit)
+static const struct scale *scale(const struct domain_state *s)
 {
-    *zero = s->zero;
-    *unit = s->unit;
+    return &s->scale;
 }
 
 /* Shows the first channel of an image, or all channels of a sequence below each other. */

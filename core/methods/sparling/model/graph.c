@@ -311,6 +311,23 @@ static void sparse(struct writing *w, const struct network *n)
         node(w, "Relu", "sparse", NULL, 0, NULL, 0);
 }
 
+/* Scales the input, so that the graph reads values as in the data set. */
+static void scale_input(struct writing *w, const struct network *n)
+{
+    const int64_t dim[4] = {1, n->shape.channels, 1, 1};
+    bool scaled = false;
+    for (int c = 0; n->input_zero && c < n->shape.channels; c++)
+        scaled |= !(n->input_zero->value[c] == 0 && n->input_unit->value[c] == 1);
+    if (!scaled)
+        return;
+    constant(w, "input", "zero", 4, dim, n->input_zero->value);
+    constant(w, "input", "unit", 4, dim, n->input_unit->value);
+    const char *shift[] = {"input", "input.zero"}, *divide[] = {"input.shifted", "input.unit"};
+    w->out->node(w->out->context, "Sub", shift, 2, "input.shifted", NULL, 0);
+    w->out->node(w->out->context, "Div", divide, 2, "input.scaled", NULL, 0);
+    snprintf(w->value, sizeof w->value, "input.scaled");
+}
+
 enum status network_graph(const struct network *n, const struct graph_writer *out, struct error *err)
 {
     const struct sparling_config *c = &n->config;
@@ -326,6 +343,7 @@ enum status network_graph(const struct network *n, const struct graph_writer *ou
         return error_set(err, STATUS_CONFLICT, NULL,
                          "a model that reads both strands has no graph; its field strands is both");
     out->input(out->context, "input", 4, input);
+    scale_input(&w, n);
     conv(&w, "g.first", &n->first);
     for (int i = 0; i < (int)(c->units + c->narrow_units); i++) {
         snprintf(name, sizeof name, "g.units.%d", i);

@@ -182,6 +182,10 @@ static enum status network_build(struct network *n, bool trained, struct error *
         return status;
     build_presence(n);
     build_h(n);
+    if (domain_of(&n->config)->scale) {
+        n->input_zero = params_add_state(n->params, "input.zero", n->shape.channels, 0);
+        n->input_unit = params_add_state(n->params, "input.unit", n->shape.channels, 1);
+    }
     return STATUS_OK;
 }
 
@@ -236,6 +240,14 @@ enum status network_create(const struct sparling_config *config, bool trained, s
     params_freeze(n->params, "g.", config->freeze == FREEZE_MOTIFS);
     *network = n;
     return STATUS_OK;
+}
+
+void network_scale(struct network *n, const struct scale *scale)
+{
+    for (int c = 0; n->input_zero && c < n->shape.channels; c++) {
+        n->input_zero->value[c] = (real)scale->shift[scale->columns > 1 ? c : 0];
+        n->input_unit->value[c] = (real)scale->unit[scale->columns > 1 ? c : 0];
+    }
 }
 
 void network_destroy(struct network *n)

@@ -11,6 +11,7 @@
 #ifndef MOTIF_CORE_METHODS_SPARLING_MODEL_NETWORK_H
 #define MOTIF_CORE_METHODS_SPARLING_MODEL_NETWORK_H
 
+#include "core/data/scale.h"
 #include "core/methods/sparling/config.h"
 #include "core/methods/sparling/model/matrix_scores.h"
 #include "core/nn/dilated.h"
@@ -56,6 +57,9 @@ struct network {
     /* With numbers as targets: mean and standard deviation of each number in the training samples. They convert
      * standardised numbers to the units of the data. */
     struct weight *number_mean, *number_deviation;
+    /* [channels] each, for uploaded data: the network reads (value - input_zero) / input_unit. NULL: values as they
+     * are. run_initialise() sets them; the network itself reads scaled values. */
+    struct weight *input_zero, *input_unit;
     struct dilated dilated; /* with a label at every position, this head replaces everything from `embed` on */
 
     real *tables; /* memory of the constant positions */
@@ -148,5 +152,8 @@ void network_average_norms(struct network *network, double share);
 double network_threshold_mean(const struct network *network);
 /* Share of the elements of a motif map that are above zero. */
 double network_density(const struct tensor *motifs);
+
+/* Sets the scale of the inputs: one column for all channels, or one for each. Does nothing without input_zero. */
+void network_scale(struct network *network, const struct scale *scale);
 
 #endif

@@ -1,5 +1,6 @@
 /* Answers queries about a model, which is a network without gradients. While a query runs, no other query uses its
  * arena and its single-thread pool, so any number of threads may query a model at the same time. */
+#include "core/data/scale.h"
 #include "core/methods/sparling/queries/query.h"
 
 #include <math.h>
@@ -496,8 +497,22 @@ static void write_axis(const struct open_domain *domain, const struct sink *out)
     sink_end_object(out);
 }
 
+/* Writes one number, or a list of several. */
+static void write_scale(const char *key, const double *values, int count, const struct sink *out)
+{
+    if (count == 1) {
+        sink_number(out, key, (double)(float)values[0]);
+        return;
+    }
+    sink_begin_list(out, key);
+    for (int i = 0; i < count; i++)
+        sink_number(out, NULL, (double)(float)values[i]);
+    sink_end_list(out);
+}
+
 /* Writes the input of a sample as the network reads it, row-major, with channels last if there are several. To send the
- * same input again, a client sends `zero + unit * value` for each value. */
+ * same input again, a client sends `zero + unit * value` for each value; zero and unit are lists if each channel has
+ * its own. */
 static void write_input(const struct annotation *annotation, const struct sink *out)
 {
     const struct domain_shape *shape = &annotation->domain->shape;
@@ -513,11 +528,11 @@ static void write_input(const struct annotation *annotation, const struct sink *
     for (size_t i = 0; i < positions * channels; i++)
         sink_number(out, NULL, (double)annotation->input[i % channels * positions + i / channels]);
     sink_end_list(out);
-    float zero = 0, unit = 1;
-    if (annotation->domain->domain->scale)
-        annotation->domain->domain->scale(annotation->domain->state, &zero, &unit);
-    sink_number(out, "zero", (double)zero);
-    sink_number(out, "unit", (double)unit);
+    const struct open_domain *domain = annotation->domain;
+    const double zero = 0, unit = 1;
+    const struct scale *scale = domain->domain->scale ? domain->domain->scale(domain->state) : NULL;
+    write_scale("zero", scale ? scale->shift : &zero, scale ? scale->columns : 1, out);
+    write_scale("unit", scale ? scale->unit : &unit, scale ? scale->columns : 1, out);
     write_axis(annotation->domain, out);
     sink_end_object(out);
 }

@@ -78,6 +78,13 @@ void filters_hold(struct method_run *run)
 /* Distance between the seeds of the initial weights of two starts. */
 enum { SEED_STEP = 1000003 };
 
+void run_scale_inputs(struct method_run *r)
+{
+    const struct open_domain *d = &r->domain;
+    if (d->domain->scale)
+        network_scale(r->network, d->domain->scale(d->state));
+}
+
 enum status run_initialise(struct method_run *r, struct error *err)
 {
     const struct sparling_config *c = &r->config;
@@ -94,6 +101,7 @@ enum status run_initialise(struct method_run *r, struct error *err)
     enum status status = network_create(&start, true, r->env.pool, &r->network, err);
     if (!status) {
         r->network->config.seed = c->seed;
+        run_scale_inputs(r);
         status = numbers_begin(r, err);
     }
     if (!status)

@@ -12,6 +12,9 @@ void filters_hold(struct method_run *run);
 
 struct method_run;
 
+/* Stores the scale of the domain's inputs in the network, after the start and after weights of another job were read.
+ */
+void run_scale_inputs(struct method_run *run);
 /* Sets weights, optimiser and annealing to their state at the beginning of the start with index starts.now. Keeps the
  * counts of samples and updates. Errors: STATUS_NO_MEMORY, and those of the domain. */
 enum status run_initialise(struct method_run *run, struct error *err);

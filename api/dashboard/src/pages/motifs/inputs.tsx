@@ -6,7 +6,7 @@ import { note, route } from "../../router";
 import { Fault, Section, Table, useLoad } from "../../ui/base";
 import { bounds } from "../../ui/canvas";
 import { ChannelMark } from "../../ui/channel";
-import { lookOf, type Look, type Signal } from "../../ui/signal_picture";
+import { lookOf, ownValue, type Look, type Signal } from "../../ui/signal_picture";
 import { ChannelPanel } from "./channel";
 import { InputPicture, Reading } from "./input_picture";
 import { Interventions } from "./interventions";
@@ -40,10 +40,10 @@ function sketchOf(from: Signal): Sketch {
 
 /** The drawing as nested lists in the units of the client's data. */
 function arrayOf({ signal, values }: Sketch): unknown {
-  const [rows, cols, channels = 1] = signal.shape, own = (v: number) => (signal.zero ?? 0) + (signal.unit ?? 1) * v;
+  const [rows, cols, channels = 1] = signal.shape;
   return Array.from({ length: rows }, (_r, r) => Array.from({ length: cols }, (_c, c) => {
     const at = (r * cols + c) * channels;
-    return signal.shape.length < 3 ? own(values[at]) : Array.from(values.subarray(at, at + channels), own);
+    return signal.shape.length < 3 ? ownValue(signal, values[at], 0) : Array.from(values.subarray(at, at + channels), (v, k) => ownValue(signal, v, k));
   }));
 }
 
