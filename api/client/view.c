@@ -277,6 +277,18 @@ void view_result(struct buf *out, const cJSON *result, bool colour)
         table_add_styled(&table, text, STYLE_BOLD);
     }
     view_motif_counts(&table, result);
+    const char *divided = json_string(json_member(result, "division"), "text"),
+               *by = json_string(json_member(result, "evidence"), "by");
+    if (divided) {
+        table_add(&table, "divided");
+        table_add(&table, divided);
+    }
+    if (by && strcmp(by, "groups") == 0) {
+        char text[64];
+        (void)snprintf(text, sizeof(text), "of %.0f groups", json_number(json_member(result, "evidence"), "groups"));
+        table_add(&table, "intervals");
+        table_add(&table, text);
+    }
     cJSON_ArrayForEach (member, result) {
         char text[128];
         if (cJSON_IsObject(member) || cJSON_IsArray(member) || cJSON_IsNull(member) || is_error_name(member->string) ||

@@ -180,7 +180,9 @@ static enum status write_kinds(const struct exchange *x, const char *name, const
         sink_begin_object(to, NULL);
         sink_text(to, "kind", method->kind);
         sink_text(to, "preset", METHOD_DATASET_PRESET);
-        sink_boolean(to, "accepts", status == STATUS_OK);
+        /* A fault of another field than the data set's name: the kind trains on it if the client states this field. */
+        bool asks = status != STATUS_OK && strcmp(faults.items[0].pointer, "/config/" METHOD_DATASET_FIELD) != 0;
+        sink_boolean(to, "accepts", status == STATUS_OK || asks);
         sink_text(to, "reason", status == STATUS_OK ? NULL : faults.items[0].detail);
         sink_end_object(to);
         status = STATUS_OK;

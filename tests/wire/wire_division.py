@@ -141,6 +141,17 @@ def tables_are_divided_alike(daemon, motifctl):
     assert len(set.union(*folds)) == 20 == sum(map(len, folds)), folds
     problem = plan("pair", 422)["errors"][0]
     assert problem["pointer"] == "/config/dataset_split" and "x: 50, y: 50" in problem["detail"], problem
+    def rows(name, expected=200, dry=True, **config):
+        body = {"kind": "dictionary", "preset": "dataset", "config": {"dataset_name": name, "total_samples": 3000, "pursuit_samples": 4, **config}}
+        status, _, answer = daemon.ask("POST", "/v1/jobs" + "?dry_run=1" * dry, body)
+        assert status == expected, answer
+        return answer
+    for name, by, test, config in (("rows", "block", 10, {}), ("persons", "group", 10, {}), ("persons", "block", 10, {"dataset_split": "samples"}),
+                                   ("persons", "group", 5, {"dataset_test_group": "p3"}), ("official-rows", "part", 25, {})):
+        division = rows(name, **config)["division"]
+        assert division["by"] == by and division["parts"]["test"]["samples"] == test and division["parts"]["training"]["samples"] == 100 - test, division
+    assert rows("pair", 422)["errors"][0]["pointer"] == "/config/dataset_split"
+    assert finish(daemon, rows("persons", 201, False))["division"] == rows("persons")["division"]
     result = finish(daemon, plan("persons", 201, False))
     assert result["division"] == plan("persons") and result["samples"] == result["division"]["parts"]["test"]["samples"], result
 
@@ -187,6 +198,10 @@ def named_groups_test(daemon, motifctl):
     assert "(x: 50, y: 50)" in answer["division"]["refused"], answer["division"]
     problem = submit(daemon, 422, dataset_name="two")
     assert problem["errors"][0]["pointer"] == "/config/dataset_split" and "dataset_test_group" in problem["errors"][0]["detail"], problem
+    kinds = {row["kind"]: row for row in answer["kinds"]}
+    assert kinds["sparling"]["accepts"] and "dataset_test_group" in kinds["sparling"]["reason"], kinds  # a further field makes it possible
+    refused = subprocess.run([motifctl, "--server", daemon.url, "submit", "--preset", "dataset", "--set", "dataset_name=two", "--dry-run"], capture_output=True, text=True)
+    assert refused.returncode != 0 and "kind sparling" in refused.stderr and "x: 50, y: 50" in refused.stdout + refused.stderr, refused
     assert sizes(submit(daemon, dataset_name="two", dataset_test_group="y")["division"])[2] == 50
     status, _, problem = daemon.ask("GET", "/v1/datasets/two/division?dataset_test_group=z")
     assert status == 422 and problem["errors"][0]["parameter"] == "dataset_test_group" and "x, y" in problem["detail"], problem
@@ -201,6 +216,9 @@ def few_samples_are_refused(daemon, motifctl):
     put(daemon, "six", samples(6))
     division = submit(daemon, dataset_name="six")["division"]
     assert sizes(division) == [4, 1, 1] and "few-samples" in [warning["code"] for warning in division["warnings"]], division
+    put(daemon, "trio", samples(90) | {"group": np.repeat(list("abc"), 30)})
+    warnings = {warning["code"]: warning["text"] for warning in submit(daemon, dataset_name="trio")["division"]["warnings"]}
+    assert "folds=3 trains and tests 3 times" in warnings["few-samples"] and submit(daemon, dataset_name="trio", folds=3, fold=0), warnings
     put(daemon, "lonely", samples(200) | {"group": np.repeat(list("abcdefghij"), 20), "y": np.where(np.arange(200) < 10, "rare", "usual")})
     warnings = submit(daemon, dataset_name="lonely")["division"]["warnings"]
     assert [warning["code"] for warning in warnings] == ["name-in-one-group", "sizes-differ", "sizes-differ"] and "rare" in warnings[0]["text"], warnings

@@ -187,6 +187,8 @@ static void write_kinds(struct buf *out, const char *dataset, const cJSON *kinds
             continue;
         buf_format(out, "%s  motifctl submit --kind %s --preset %s --set dataset_name=%s\n", title,
                    json_shown(row, "kind"), json_shown(row, "preset"), dataset);
+        if (json_string(row, "reason"))
+            buf_format(out, "    with a further --set: %s\n", json_shown(row, "reason"));
         title = "";
     }
     title = "\nkinds that do not accept it:\n";

@@ -451,11 +451,14 @@ static void warn_about_sizes(const struct collection *c, const struct division *
                  d->by == DIVIDE_GROUPS ? "groups stay whole and each part needs every name" : "there are few samples");
         write_warning("sizes-differ", text, out);
     }
-    if (c->count < DIVISION_FEW && d->folds <= 1 && !d->whole) {
-        snprintf(text, sizeof text,
-                 "%lld samples leave %lld for the test, so chance decides much of the result; folds=5 trains and tests "
-                 "five times, so that every sample is tested once",
-                 (long long)c->count, (long long)d->count[PART_OF_TEST]);
+    bool grouped = d->by == DIVIDE_GROUPS && c->groups.count < 5;
+    int folds = grouped ? c->groups.count : 5;
+    if (c->count < DIVISION_FEW && d->folds <= 1 && !d->whole && folds > 1) {
+        snprintf(
+            text, sizeof text,
+            "%lld samples leave %lld for the test, so chance decides much of the result; folds=%d trains and tests "
+            "%d times, so that every sample is tested once",
+            (long long)c->count, (long long)d->count[PART_OF_TEST], folds, folds);
         write_warning("few-samples", text, out);
     }
 }

@@ -131,6 +131,16 @@ struct sae_shape dictionary_shape(const struct dictionary_config *config, const 
     return shape;
 }
 
+struct rows_request dictionary_rows(const struct dictionary_config *c, const char *data)
+{
+    return (struct rows_request){.data = data,
+                                 .name = c->dataset_name,
+                                 .hash = c->dataset_hash,
+                                 .seed = (uint64_t)c->seed,
+                                 .split = (enum division_split)c->dataset_split,
+                                 .test_group = c->dataset_test_group};
+}
+
 enum status dictionary_resolve(void *config, const struct method_given *given, const char *data, struct error *err)
 {
     struct dictionary_config *c = config;
@@ -140,7 +150,8 @@ enum status dictionary_resolve(void *config, const struct method_given *given, c
     enum collection_scale wish = c->scale < NORM_AUTO    ? SCALE_NONE
                                  : c->scale == NORM_AUTO ? SCALE_AUTO
                                                          : (enum collection_scale)(c->scale - 1);
-    return rows_resolve(data, c->dataset_name, wish, c->dataset_hash, &c->inputs, &c->scaling, err);
+    const struct rows_request request = dictionary_rows(c, data);
+    return rows_resolve(&request, wish, c->dataset_hash, &c->inputs, &c->scaling, err);
 }
 
 double dictionary_tune_rate(const struct dictionary_config *config)

@@ -10,6 +10,7 @@
 
 #include "core/base/config.h"
 #include "core/data/scale.h"
+#include "core/methods/shared/rows.h"
 #include "core/methods/dictionary/data/hidden.h"
 #include "core/methods/dictionary/model/sae.h"
 #include "core/methods/method.h"
@@ -70,6 +71,8 @@ double dictionary_tune_rate(const struct dictionary_config *config);
  * into memory. */
 bool dictionary_correlates(const struct dictionary_setup *c);
 
+/* Which rows of the data set a configuration names. The pointers of the result point into it. */
+struct rows_request dictionary_rows(const struct dictionary_config *config, const char *data);
 /* Sets dataset_hash and inputs from the data set. */
 enum status dictionary_resolve(void *config, const struct method_given *given, const char *data, struct error *err);
 void dictionary_check(const void *config, const struct method_faults *faults);

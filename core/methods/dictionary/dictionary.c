@@ -31,6 +31,17 @@ static const char *const dataset_fields[] = {"dataset_name", NULL};
 
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
 
+static enum status divide_rows(const void *config, const char *data, const struct sink *out, struct error *err)
+{
+    const struct dictionary_config *c = config;
+    if (c->source != SOURCE_DATASET) {
+        sink_null(out, "division");
+        return STATUS_OK;
+    }
+    const struct rows_request request = dictionary_rows(c, data);
+    return rows_division_of(&request, out, err);
+}
+
 const struct method dictionary_method = {
     .kind = "dictionary",
     .title = "Dictionaries: sparse autoencoders, and whether to believe them",
@@ -61,6 +72,7 @@ const struct method dictionary_method = {
     .dataset_fields = dataset_fields,
     .resolve = dictionary_resolve,
     .check = dictionary_check,
+    .division = divide_rows,
     .estimate = dictionary_estimate,
     .create = dictionary_create_run,
     .step = model_run_step,

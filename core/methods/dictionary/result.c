@@ -99,7 +99,7 @@ enum status dictionary_result(struct method_run *run, const struct sink *out, st
     sink_integer(out, "samples", run->base.evaluation_samples);
     scale_write(&run->columns, "scale", rows_names(&run->rows), out);
     write_latents(out, run);
-    return STATUS_OK;
+    return run->rows.count > 0 ? rows_division(&run->rows, out, err) : STATUS_OK;
 }
 
 /* The verdict of a dictionary run: whether its latents are worth an interpretation. It uses only what an owner of real

@@ -56,8 +56,8 @@ static enum status measure_scale(struct method_run *run, int room, struct error 
 static enum status open_rows(struct method_run *run, struct error *err)
 {
     const struct dictionary_config *c = &run->config;
-    enum status status =
-        rows_open(run->base.env.data, c->dataset_name, c->dataset_hash, (uint64_t)c->seed, &run->rows, err);
+    const struct rows_request request = dictionary_rows(c, run->base.env.data);
+    enum status status = rows_open(&request, &run->rows, err);
     if (!status && run->rows.inputs != run->setup.inputs)
         status = error_set(err, STATUS_CONFLICT, "/config/dataset_name",
                            "has rows of %d numbers, but the job was made for %d; submit a new job", run->rows.inputs,

@@ -39,6 +39,15 @@
               "; answers are in the units of the file.")                                                               \
     CHOICE_OF(scaling, facts, usual, DATA, FACT, applies, "How the columns of the table are scaled for the model.")
 
+/* Fields of the methods that read rows (rows.h). */
+#define ROWS_FIELDS(applies)                                                                                           \
+    CHOICE_OF(dataset_split, division_splits, "auto", EVALUATION, ADVANCED, applies,                                   \
+              "What is divided into training and test rows: blocks of neighbouring rows (samples), whole groups, or "  \
+              "as the file states (part); auto uses parts, else groups, else blocks.")                                 \
+    TEXT(dataset_test_group, "", "", EVALUATION, ADVANCED, applies,                                                    \
+         "Names of the groups that are the test part, separated by commas; empty: a tenth of the samples, in whole "   \
+         "groups.")
+
 /* Fields of the methods that fit from several starts (multi_start.h). screen: the
  * field that counts how long all starts train. */
 #define FIT_FIELDS(screen, screen_unit, screen_most, checkpoint_samples)                                               \

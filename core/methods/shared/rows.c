@@ -35,14 +35,49 @@ static enum status shared_rows_measure(struct rows *r, const char *name, struct 
     return STATUS_OK;
 }
 
-static void shared_rows_split(struct rows *r, uint64_t seed)
+/* Divides the samples by their groups or by the parts of the file, and lists them. */
+static enum status divide_samples(struct rows *r, const struct rows_request *request, struct error *err)
 {
-    int64_t block = r->count / ROWS_WINDOW;
-    r->seed = seed;
+    static const struct division_fields fields = {
+        .data = "/config/dataset_name",
+        .split = "/config/dataset_split",
+        .test_group = "/config/dataset_test_group",
+        .test = "/config/dataset_split",
+    };
+    const struct collection *c = &r->set;
+    const struct division_request wanted = {
+        .fields = &fields, .split = request->split, .test = 0.1, .whole = true, .test_group = request->test_group};
+    int64_t at = 0;
+    enum status status = division_make(c, &wanted, &r->division, err);
+    r->sample = status ? NULL : malloc((size_t)c->count * sizeof *r->sample);
+    if (!status && !r->sample)
+        status = error_memory(err, "a division");
+    for (int test = 0; !status && test < 2; test++)
+        for (int64_t i = 0; i < c->count; i++)
+            if ((r->division.part[i] == PART_OF_TEST) == test)
+                r->sample[at++] = i;
+    return status;
+}
+
+static int64_t training_rows(const struct rows *r)
+{
+    return r->division.count[PART_OF_TRAINING] * r->tokens;
+}
+
+static enum status shared_rows_split(struct rows *r, const struct rows_request *request, struct error *err)
+{
+    bool stated = request->test_group[0] != '\0' || request->split == DIVIDE_GROUPS || request->split == DIVIDE_PARTS ||
+                  (request->split == DIVIDE_AUTO && (r->set.group || r->set.part));
+    enum status status = stated ? divide_samples(r, request, err) : STATUS_OK;
+    if (status)
+        return status;
+    int64_t rows = r->sample ? training_rows(r) : r->count, block = rows / ROWS_WINDOW;
+    r->seed = request->seed;
     r->block = block < 1 ? 1 : block > ROWS_BLOCK ? ROWS_BLOCK : (int)block;
-    r->blocks = r->count / r->block;
-    r->test_blocks = r->blocks / 10 > 0 ? r->blocks / 10 : 1;
-    r->split = permutation_make(r->blocks, seed, ORDER_SPLIT, 0);
+    r->blocks = rows / r->block;
+    r->test_blocks = r->sample ? 0 : r->blocks / 10 > 0 ? r->blocks / 10 : 1;
+    r->split = permutation_make(r->blocks, request->seed, ORDER_SPLIT, 0);
+    return STATUS_OK;
 }
 
 static enum status open_file(const char *data, const char *name, const char *hash, struct rows *out, struct error *err)
@@ -62,16 +97,13 @@ static enum status open_file(const char *data, const char *name, const char *has
     return status ? error_set(err, status, FIELD, "%s", cause.message) : STATUS_OK;
 }
 
-enum status rows_open(const char *data, const char *name, const char *hash, uint64_t seed, struct rows *out,
-                      struct error *err)
+enum status rows_open(const struct rows_request *r, struct rows *out, struct error *err)
 {
     *out = (struct rows){.file = -1};
-    enum status status = open_file(data, name, hash, out, err);
+    enum status status = open_file(r->data, r->name, r->hash, out, err);
     if (!status)
-        status = shared_rows_measure(out, name, err);
-    if (!status)
-        shared_rows_split(out, seed);
-    return status;
+        status = shared_rows_measure(out, r->name, err);
+    return status ? status : shared_rows_split(out, r, err);
 }
 
 void rows_close(struct rows *rows)
@@ -80,22 +112,27 @@ void rows_close(struct rows *rows)
         collection_close(&rows->set);
     if (rows->file > 0)
         descriptor_close(&rows->file);
+    free(rows->sample);
+    division_close(&rows->division);
     *rows = (struct rows){.file = -1};
 }
 
-enum status rows_resolve(const char *data, const char *name, enum collection_scale wish, char hash[CONFIG_TEXT],
+enum status rows_resolve(const struct rows_request *request, enum collection_scale wish, char hash[CONFIG_TEXT],
                          int64_t *inputs, int *scaling, struct error *err)
 {
     struct error cause = {0};
     struct rows rows;
+    const char *name = request->name;
     if (name[0] == '\0')
         return error_set(err, STATUS_INVALID, FIELD, "must name a data set; GET /v1/datasets lists them");
-    enum status status = source_resolve(name, data, hash, &cause);
+    enum status status = source_resolve(name, request->data, hash, &cause);
     if (status)
         return error_set(err, status, FIELD, "%s", cause.message);
     if (!dataset_name_good(name))
         return STATUS_OK; /* the method's check() reports the invalid name */
-    status = rows_open(data, name, hash, 0, &rows, err);
+    struct rows_request now = *request;
+    now.hash = hash;
+    status = rows_open(&now, &rows, err);
     *inputs = rows.inputs;
     if (!status) {
         bool alike = rows.set.kind != COLLECTION_TABLE || collection_numbered(&rows.set);
@@ -114,14 +151,24 @@ static int64_t train_blocks(const struct rows *r)
     return r->blocks - r->test_blocks;
 }
 
+/* Returns the row that is number `at` of the listed samples' rows. */
+static int64_t listed(const struct rows *r, int64_t at)
+{
+    return r->sample ? r->sample[at / r->tokens] * r->tokens + at % r->tokens : at;
+}
+
 int64_t rows_test_count(const struct rows *r)
 {
+    if (r->sample)
+        return r->division.count[PART_OF_TEST] * r->tokens;
     return r->test_blocks * r->block + r->count - r->blocks * r->block;
 }
 
 int64_t rows_test(const struct rows *r, int64_t index)
 {
     int64_t whole = r->test_blocks * r->block;
+    if (r->sample)
+        return listed(r, training_rows(r) + index);
     if (index >= whole)
         return r->blocks * r->block + index - whole;
     return permutation_at(&r->split, train_blocks(r) + index / r->block) * r->block + index % r->block;
@@ -158,7 +205,7 @@ int64_t rows_train(const struct rows *r, int64_t index)
     const struct permutation mixed =
         permutation_make(s.blocks * r->block, r->seed, ORDER_WINDOW + (uint32_t)s.window, (uint64_t)s.epoch);
     int64_t at = permutation_at(&mixed, s.at);
-    return block_of(r, &s, at / r->block) * r->block + at % r->block;
+    return listed(r, block_of(r, &s, at / r->block) * r->block + at % r->block);
 }
 
 /* ---- reading ------------------------------------------------------------------------------------------------- */
@@ -200,10 +247,10 @@ void rows_expect(const struct rows *r, int64_t index)
     int64_t rows = train_blocks(r) * r->block, window = (int64_t)ROWS_WINDOW * r->block;
     int64_t next = index - index % rows % window + window; /* the first sample of the next window */
     struct spot s = spot_of(r, next);
-    off_t bytes = (off_t)((size_t)r->block * (size_t)r->inputs * value_bytes(r));
+    off_t row = (off_t)((size_t)r->inputs * value_bytes(r)), bytes = row * r->block;
     for (int64_t number = 0; index % rows % window == 0 && number < s.blocks; number++)
-        (void)posix_fadvise(r->file, (off_t)r->place + (off_t)block_of(r, &s, number) * bytes, bytes,
-                            POSIX_FADV_WILLNEED);
+        (void)posix_fadvise(r->file, (off_t)r->place + (off_t)listed(r, block_of(r, &s, number) * r->block) * row,
+                            bytes, POSIX_FADV_WILLNEED);
 }
 
 void rows_describe(const struct rows *r, int64_t row, const struct sink *out)
@@ -227,6 +274,48 @@ void rows_describe(const struct rows *r, int64_t row, const struct sink *out)
         if (label[i] >= 0)
             sink_text(out, NULL, c->vocabulary.name[label[i]]);
     sink_end_list(out);
+}
+
+static void write_rows(const char *name, int64_t rows, int64_t all, double requested, const struct sink *out)
+{
+    sink_begin_object(out, name);
+    sink_integer(out, "samples", rows);
+    sink_number(out, "share", (double)rows / (double)all);
+    sink_number(out, "requested", requested);
+    sink_end_object(out);
+}
+
+enum status rows_division(const struct rows *r, const struct sink *out, struct error *err)
+{
+    enum { SHOWN = 256 };
+    char text[80];
+    enum status status = STATUS_OK;
+    sink_begin_object(out, "division");
+    if (r->sample) {
+        status = division_write(&r->set, &r->division, SHOWN, out, err);
+    } else {
+        (void)snprintf(text, sizeof text, "by block of %d neighbouring row%s", r->block, r->block == 1 ? "" : "s");
+        sink_text(out, "by", "block");
+        sink_text(out, "text", text);
+        sink_begin_object(out, "parts");
+        write_rows("training", r->count - rows_test_count(r), r->count, 0.9, out);
+        write_rows("test", rows_test_count(r), r->count, 0.1, out);
+        sink_end_object(out);
+        sink_begin_list(out, "warnings");
+        sink_end_list(out);
+    }
+    sink_end_object(out);
+    return status;
+}
+
+enum status rows_division_of(const struct rows_request *request, const struct sink *out, struct error *err)
+{
+    struct rows rows;
+    enum status status = rows_open(request, &rows, err);
+    if (!status)
+        status = rows_division(&rows, out, err);
+    rows_close(&rows);
+    return status;
 }
 
 char *const *rows_names(const struct rows *r)

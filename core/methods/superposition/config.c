@@ -126,6 +126,16 @@ static enum status fit(struct superposition_config *c, const struct method_given
     return STATUS_OK;
 }
 
+struct rows_request superposition_rows(const struct superposition_config *c, const char *data)
+{
+    return (struct rows_request){.data = data,
+                                 .name = c->dataset_name,
+                                 .hash = c->dataset_hash,
+                                 .seed = (uint64_t)c->seed,
+                                 .split = (enum division_split)c->dataset_split,
+                                 .test_group = c->dataset_test_group};
+}
+
 enum status superposition_resolve(void *config, const struct method_given *given, const char *data, struct error *err)
 {
     struct superposition_config *c = config;
@@ -136,12 +146,12 @@ enum status superposition_resolve(void *config, const struct method_given *given
         c->scaling = SCALE_NONE;
         return STATUS_OK;
     }
-    enum status status = rows_resolve(data, c->dataset_name, (enum collection_scale)c->scale, c->dataset_hash, &inputs,
-                                      &c->scaling, err);
+    const struct rows_request request = superposition_rows(c, data);
+    enum status status =
+        rows_resolve(&request, (enum collection_scale)c->scale, c->dataset_hash, &inputs, &c->scaling, err);
     if (status || !dataset_name_good(c->dataset_name)) /* check() reports the invalid name */
         return status;
-    status = features_open(data, c->dataset_name, c->dataset_hash, (uint64_t)c->seed, (enum collection_scale)c->scaling,
-                           &features, err);
+    status = features_open(&request, (enum collection_scale)c->scaling, &features, err);
     if (!status)
         status = fit(c, given, &features, err);
     features_close(&features);

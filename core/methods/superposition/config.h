@@ -6,6 +6,7 @@
 #include <stdint.h>
 
 #include "core/base/config.h"
+#include "core/methods/shared/rows.h"
 #include "core/methods/method.h"
 #include "core/methods/shared/fields.h"
 #include "core/superposed/model.h"
@@ -55,6 +56,8 @@ static inline bool superposition_uploaded(const struct superposition_config *con
     return config->dataset_name[0] != '\0';
 }
 
+/* Which rows of the data set a configuration names. The pointers of the result point into it. */
+struct rows_request superposition_rows(const struct superposition_config *config, const char *data);
 /* Sets dataset_hash, n_s and p from the data set, if there is one. */
 enum status superposition_resolve(void *config, const struct method_given *given, const char *data, struct error *err);
 void superposition_check(const void *config, const struct method_faults *faults);

@@ -93,8 +93,8 @@ static void limit_tests(struct superposition_config *c, const char *data)
     struct error unused = {0};
     if (!superposition_uploaded(c) || !data)
         return;
-    if (!rows_open(data, c->dataset_name, c->dataset_hash, (uint64_t)c->seed, &rows, &unused) &&
-        c->test_samples > rows_test_count(&rows))
+    const struct rows_request request = superposition_rows(c, data);
+    if (!rows_open(&request, &rows, &unused) && c->test_samples > rows_test_count(&rows))
         c->test_samples = rows_test_count(&rows);
     rows_close(&rows);
 }

@@ -87,11 +87,12 @@ static enum status superposition_features_measure(struct features *f, const char
     return status;
 }
 
-enum status features_open(const char *data, const char *name, const char *hash, uint64_t seed,
-                          enum collection_scale scaling, struct features *out, struct error *err)
+enum status features_open(const struct rows_request *request, enum collection_scale scaling, struct features *out,
+                          struct error *err)
 {
+    const char *name = request->name;
     *out = (struct features){.scale = 1};
-    enum status status = rows_open(data, name, hash, seed, &out->rows, err);
+    enum status status = rows_open(request, &out->rows, err);
     if (!status && out->rows.count < FEATURES_ROWS)
         status = error_set(err, STATUS_INVALID, FIELD, "%s has %lld rows; there must be at least %d", name,
                            (long long)out->rows.count, FEATURES_ROWS);

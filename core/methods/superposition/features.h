@@ -23,8 +23,8 @@ struct features {
 /* Opens the rows of a data set and measures p, scale and variance on all rows or, if there are more than 2^24 values,
  * on evenly spaced rows. Parameters, errors and threads as for rows_open(). STATUS_INVALID also if there are fewer than
  * FEATURES_ROWS rows, or only zeros. The caller calls features_close(), after an error too. */
-enum status features_open(const char *data, const char *name, const char *hash, uint64_t seed,
-                          enum collection_scale scaling, struct features *out, struct error *err);
+enum status features_open(const struct rows_request *request, enum collection_scale scaling, struct features *out,
+                          struct error *err);
 void features_close(struct features *features); /* a zeroed struct is allowed */
 
 /* Reads `count` scaled samples, [count][rows.inputs], on the threads of the pool: training samples first, first + 1,

@@ -76,8 +76,8 @@ static void open_features(struct method_model *m, const struct superposition_con
     struct error unused = {0};
     if (!superposition_uploaded(c) || !data)
         return;
-    if (rows_open(data, c->dataset_name, c->dataset_hash, (uint64_t)c->seed, &m->features.rows, &unused) ||
-        m->features.rows.inputs != m->c.n_s)
+    const struct rows_request request = superposition_rows(c, data);
+    if (rows_open(&request, &m->features.rows, &unused) || m->features.rows.inputs != m->c.n_s)
         features_close(&m->features);
 }
 

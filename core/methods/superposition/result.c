@@ -145,6 +145,8 @@ enum status superposition_result(struct method_run *run, const struct sink *out,
     sink_integer(out, "samples", run->base.evaluation_samples);
     if (!run->base.alone)
         write_curve(out, c->p);
+    if (superposition_uploaded(&run->config))
+        return rows_division(&run->features.rows, out, err);
     return STATUS_OK;
 }
 

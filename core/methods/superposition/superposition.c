@@ -29,6 +29,17 @@ static const char *const dataset_fields[] = {"dataset_name", NULL};
 
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
 
+static enum status divide_rows(const void *config, const char *data, const struct sink *out, struct error *err)
+{
+    const struct superposition_config *c = config;
+    if (!superposition_uploaded(c)) {
+        sink_null(out, "division");
+        return STATUS_OK;
+    }
+    const struct rows_request request = superposition_rows(c, data);
+    return rows_division_of(&request, out, err);
+}
+
 const struct method superposition_method = {
     .kind = "superposition",
     .title = "Superposition: the Persian Rug",
@@ -57,6 +68,7 @@ const struct method superposition_method = {
     .dataset_fields = dataset_fields,
     .resolve = superposition_resolve,
     .check = superposition_check,
+    .division = divide_rows,
     .estimate = superposition_estimate,
     .create = superposition_create,
     .step = model_run_step,

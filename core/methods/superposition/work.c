@@ -38,8 +38,8 @@ enum status work_open_features(struct method_run *run, struct error *err)
     run->unit = 1;
     if (!superposition_uploaded(c))
         return STATUS_OK;
-    enum status status = features_open(run->base.env.data, c->dataset_name, c->dataset_hash, (uint64_t)c->seed,
-                                       (enum collection_scale)c->scaling, f, err);
+    const struct rows_request request = superposition_rows(c, run->base.env.data);
+    enum status status = features_open(&request, (enum collection_scale)c->scaling, f, err);
     if (status)
         return status;
     if (f->rows.inputs != c->n_s || fabs(f->p - c->p) > 1e-9 * c->p)

@@ -65,6 +65,9 @@ export function ResultView({ job }: { job: Job }) {
   const numbers = simple.filter(([name, v]) => v !== null && name !== "verdict" && !first.some(([n]) => n === name));
   const reference = r.reference as { kind: string; exact?: number; r2?: number } | undefined;
   const beside: [string, preact.ComponentChildren][] = reference ? [[`reference (${nameOf(reference.kind)})`, reference.r2 === undefined ? `exact match ${percent(reference.exact ?? null)}` : `R squared ${percent(reference.r2)}`]] : [];
+  const division = r.division as { text: string } | null | undefined, evidence = r.evidence as { by?: string; groups?: number } | undefined;
+  const divided: [string, preact.ComponentChildren][] = division ? [["divided", division.text]] : [];
+  if (evidence?.by === "groups") divided.push(["intervals", `of ${evidence.groups} groups`]);
   const fact = ([name, v]: [string, Json]): [string, preact.ComponentChildren] => [nameOf(name), name.endsWith("sha256") ? <code title={String(v)}>{String(v).slice(0, 16)}…</code> : show(name, v)];
   return (
     <>
@@ -72,7 +75,7 @@ export function ResultView({ job }: { job: Job }) {
       {Array.isArray(r.by_density) && r.by_density.length > 1 && <Section title="Annealing"><ErrorsByDensity rows={r.by_density as unknown as ByDensity[]} /></Section>}
       {r.confusion && <Section title="Confusion matrix"><ConfusionMatrix confusion={r.confusion as unknown as Confusion} nameOf={channelNames(r.channels)} /></Section>}
       <Pictures job={job} />
-      <Section title="Figures"><Facts items={numbers.filter(([name]) => !isResearch(name)).map(fact)} /></Section>
+      <Section title="Figures"><Facts items={[...divided, ...numbers.filter(([name]) => !isResearch(name)).map(fact)]} /></Section>
       {lists.map(([name, rows]) => <Records key={name} name={name} rows={rows} research={false} />)}
       <details class="rest"><summary>Research</summary>
         <Section title="Figures of the papers"><Facts items={numbers.filter(([name]) => isResearch(name)).map(fact)} /></Section>

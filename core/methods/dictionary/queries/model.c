@@ -156,8 +156,8 @@ static enum status open_source(struct method_model *m, const char *data, const s
     struct error unused = {0};
     if (dictionary_known(c))
         return planted_work(&shape) > PLANTED_WORK ? STATUS_OK : open_planted(m, from, err);
-    if (rows_open(data, c->dataset_name, c->dataset_hash, (uint64_t)c->seed, &m->rows, &unused) ||
-        m->rows.inputs != m->c.inputs)
+    const struct rows_request request = dictionary_rows(c, data);
+    if (rows_open(&request, &m->rows, &unused) || m->rows.inputs != m->c.inputs)
         rows_close(&m->rows);
     return STATUS_OK;
 }

@@ -158,7 +158,7 @@ static void an_epoch_reads_every_training_row_once_and_no_test_row(void **state)
     struct rows rows;
     int seen[ROWS] = {0}, followed = 0;
     (void)state;
-    assert_ok(rows_open(root, "rows", "", 9, &rows, err));
+    assert_ok(rows_open(&(struct rows_request){root, "rows", "", 9, DIVIDE_AUTO, ""}, &rows, err));
     assert_int_equal(rows.count, ROWS);
     int64_t tests = rows_test_count(&rows), train = ROWS - tests, before = -2;
     assert_in_range(tests, ROWS / 20, ROWS / 5);
@@ -182,8 +182,8 @@ static void rows_are_the_uploaded_numbers(void **state)
     struct rows rows, bytes;
     float x[COLUMNS];
     (void)state;
-    assert_ok(rows_open(root, "rows", "", 9, &rows, err));
-    assert_ok(rows_open(root, "bytes", "", 9, &bytes, err));
+    assert_ok(rows_open(&(struct rows_request){root, "rows", "", 9, DIVIDE_AUTO, ""}, &rows, err));
+    assert_ok(rows_open(&(struct rows_request){root, "bytes", "", 9, DIVIDE_AUTO, ""}, &bytes, err));
     assert_null(bytes.set.values); /* stored as bytes */
     for (int r = 0; r < ROWS; r += 13) {
         assert_ok(rows_read(&rows, r, x, err));

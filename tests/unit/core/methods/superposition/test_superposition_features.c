@@ -100,13 +100,13 @@ static void values_are_scaled_to_the_mean_square_of_uniform_values(void **state)
     for (int r = 0; r < N; r++)
         x[r][r % 2] = r % 2 ? 2 : 4;
     store("two", &x[0][0], N, 3);
-    assert_ok(features_open(root, "two", "", 1, SCALE_NONE, &f, err));
+    assert_ok(features_open(&(struct rows_request){root, "two", "", 1, DIVIDE_AUTO, ""}, SCALE_NONE, &f, err));
     assert_true(fabs(f.p - 1.0 / 3) < 1e-12);
     assert_true(fabs(f.scale - 1 / sqrt(3 * 10.0)) < 1e-12); /* the mean square is (4 + 16) / 2 */
     /* feature 0 is 4 in half of the rows (variance 4), feature 1 is 2 in the other half (variance 1), feature 2 is 0 */
     assert_true(fabs(f.variance - (4 + 1) / 3.0 / 30) < 1e-12);
     features_close(&f);
-    assert_ok(features_open(root, "drawn", "", 1, SCALE_NONE, &f, err));
+    assert_ok(features_open(&(struct rows_request){root, "drawn", "", 1, DIVIDE_AUTO, ""}, SCALE_NONE, &f, err));
     assert_true(fabs(f.p / P - 1) < 0.02 && fabs(f.scale * (double)UNIT - 1) < 0.02);
     assert_true(fabs(f.variance / theory_variance(P) - 1) < 0.03);
     features_close(&f);
@@ -118,7 +118,7 @@ static void samples_are_scaled_rows_for_any_number_of_threads(void **state)
     static float x[3][COUNT * FEATURES], row[FEATURES];
     struct features f;
     (void)state;
-    assert_ok(features_open(root, "drawn", "", 5, SCALE_NONE, &f, err));
+    assert_ok(features_open(&(struct rows_request){root, "drawn", "", 5, DIVIDE_AUTO, ""}, SCALE_NONE, &f, err));
     for (int threads = 1; threads <= 3; threads++) {
         struct thread_pool *pool;
         assert_ok(thread_pool_create(threads, &pool, err));
@@ -145,7 +145,7 @@ static void a_bad_value_is_found_when_its_row_is_read(void **state)
     (void)state;
     drawn(x, 200);
     store("later", x, 200, FEATURES);
-    assert_ok(features_open(root, "later", "", 5, SCALE_NONE, &f, err));
+    assert_ok(features_open(&(struct rows_request){root, "later", "", 5, DIVIDE_AUTO, ""}, SCALE_NONE, &f, err));
     assert_ok(thread_pool_create(2, &pool, err));
     assert_ok(features_read(&f, true, 0, 180, pool, x, err));
     int64_t row = rows_train(&f.rows, 70);
@@ -181,7 +181,7 @@ static struct superposition_config configured(const struct config_setting *setti
 static void take_p(void)
 {
     struct features f;
-    assert_ok(features_open(root, "drawn", "", 1, SCALE_NONE, &f, err));
+    assert_ok(features_open(&(struct rows_request){root, "drawn", "", 1, DIVIDE_AUTO, ""}, SCALE_NONE, &f, err));
     snprintf(share, sizeof share, "%.17g", f.p);
     features_close(&f);
 }
