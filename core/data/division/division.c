@@ -33,6 +33,12 @@ static enum status too_few(const struct collection *c, const struct division_req
         used += (size_t)snprintf(names + used, sizeof names - used, "%s%.40s: %lld", i > 0 ? ", " : " (",
                                  c->groups.name[i], (long long)samples);
     }
+    if (groups && units >= parts)
+        return error_set(
+            err, STATUS_INVALID, f->split,
+            "does not say which of %lld groups is the test part; name it with %s, or divide single samples "
+            "with %s=samples%s%s",
+            (long long)units, name_of(f->test_group), name_of(f->split), names, names[0] ? ")" : "");
     if (groups)
         return error_set(err, STATUS_INVALID, f->split,
                          "cannot divide %lld group%s into %d parts; name the group that tests with %s, or divide "
@@ -296,6 +302,8 @@ static enum status take_shares(const struct collection *c, const struct division
     d->asked[PART_OF_TRAINING] = share[0];
     d->asked[PART_OF_VALIDATION] = rest;
     d->asked[PART_OF_TEST] = r->test;
+    if (d->by == DIVIDE_GROUPS && r->whole && c->groups.count == 2)
+        return too_few(c, r, 2, true, 2, err);
     return plan_open(c, r, d, d->by == DIVIDE_GROUPS, to, share, r->whole ? 2 : COLLECTION_PARTS, err);
 }
 
