@@ -42,6 +42,7 @@ enum status api_create(const struct api_options *options, struct api **out, stru
         return error_memory(err, "the api");
     api->options = *options;
     api->reservations = (struct reservations){.lock = PTHREAD_MUTEX_INITIALIZER};
+    (void)pthread_mutex_init(&api->shown.lock, NULL);
     if (api->options.model_cache_bytes == 0)
         api->options.model_cache_bytes = MODEL_CACHE_BYTES;
     if (api->options.executors == NULL)
@@ -99,6 +100,7 @@ void api_destroy(struct api *api)
     query_routes_destroy(api->query_routes);
     buf_close(&api->openapi);
     (void)pthread_mutex_destroy(&api->reservations.lock);
+    shown_close(&api->shown);
     free(api);
 }
 

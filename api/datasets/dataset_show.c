@@ -15,6 +15,7 @@
 #include "api/jobs/job_spec.h"
 #include "core/data/dataset.h"
 #include "core/data/division/division.h"
+#include "core/methods/shared/table_division.h"
 #include "core/data/uploads/collection.h"
 #include "protocol/config_json.h"
 #include "protocol/faults.h"
@@ -202,35 +203,47 @@ static const struct division_fields division_fields = {
     "/config/fold",
 };
 
-/* Writes the division as an object. If the samples cannot be divided, the object has only the member `refused`. */
-static enum status write_division(const struct exchange *x, const char *name, const struct division_request *request,
-                                  int most, const struct sink *to, struct error *err)
+/* Plans as jobs do: those of tables (core/methods/shared/table_division.h), or those of samples. */
+static enum status plan(const struct exchange *x, const char *name, const struct division_request *r,
+                        struct collection *c, struct division *d, struct error *err)
 {
     char folder[DATASET_PATH], path[DATASET_PATH + 16];
-    struct collection c = {0};
-    struct division d = {.part = NULL};
-    struct error refused;
-    error_clear(&refused);
     enum status status = dataset_folder(x->api->options.data, name, folder, err);
     if (status == STATUS_OK) {
         (void)snprintf(path, sizeof path, "%s/" COLLECTION_FILE, folder);
-        status = collection_open(path, &c, err);
+        status = collection_open(path, c, err);
     }
     if (status != STATUS_OK)
         return status;
-    sink_begin_object(to, NULL);
-    status = c.kind == COLLECTION_MOTIFS
-                 ? error_set(&refused, STATUS_INVALID, "/config/dataset_name", "contains motifs, which are not divided")
-                 : division_make(&c, request, &d, &refused);
-    if (status == STATUS_OK)
+    if (c->kind == COLLECTION_MOTIFS)
+        return error_set(err, STATUS_INVALID, r->fields->data, "contains motifs, which are not divided");
+    if (c->kind != COLLECTION_TABLE)
+        return division_make(c, r, d, err);
+    const struct table_request table = {.source = name,
+                                        .hash = "",
+                                        .split = (enum table_split)r->split,
+                                        .test_group = r->test_group,
+                                        .folds = r->folds > 1 ? r->folds : TABLE_FOLDS,
+                                        .fold = r->fold,
+                                        .fold_field = r->fields->fold};
+    collection_close(c);
+    *c = (struct collection){0};
+    return table_divide(&table, x->api->options.data, c, d, err);
+}
+
+/* Writes the division as an object, with at most `most` names and groups of each part. Writes nothing after
+ * STATUS_INVALID: the samples cannot be divided so. */
+static enum status write_division(const struct exchange *x, const char *name, const struct division_request *request,
+                                  int most, const struct sink *to, struct error *err)
+{
+    struct collection c = {0};
+    struct division d = {.part = NULL};
+    enum status status = plan(x, name, request, &c, &d, err);
+    if (status == STATUS_OK) {
+        sink_begin_object(to, NULL);
         status = division_write(&c, &d, most, to, err);
-    else if (status == STATUS_INVALID && most == NAMES_SHOWN)
-        sink_text(to, "refused", refused.message);
-    else
-        *err = refused;
-    if (status == STATUS_INVALID && most == NAMES_SHOWN)
-        status = STATUS_OK;
-    sink_end_object(to);
+        sink_end_object(to);
+    }
     division_close(&d);
     collection_close(&c);
     return status;
@@ -280,27 +293,57 @@ void datasets_division(struct exchange *x)
     }
 }
 
+/* Writes the member "division": the plan of a job, or why there is none. */
+static enum status append_division(struct exchange *x, const char *name, struct error *err)
+{
+    struct buf *body = &x->response->body;
+    struct json_sink json;
+    struct error refused;
+    error_clear(&refused);
+    buf_text(body, ",\"division\":");
+    json_sink_init(&json, body);
+    enum status status = write_division(x, name, &DIVISION_USUAL(&division_fields), NAMES_SHOWN, &json.sink, &refused);
+    if (status == STATUS_INVALID) {
+        sink_begin_object(&json.sink, NULL);
+        sink_text(&json.sink, "refused", refused.message);
+        sink_end_object(&json.sink);
+    } else if (status != STATUS_OK) {
+        *err = refused;
+        return status;
+    }
+    return json_sink_done(&json) ? STATUS_OK : error_memory(err, "a document");
+}
+
 /* Appends the stored document and adds the members "division" and "kinds" to it. */
 static enum status append_document(struct exchange *x, const char *name, const char *text, struct error *err)
 {
+    char folder[DATASET_PATH], hash[DATASET_HASH_KEPT + 1], key[SHOWN_KEY];
     struct json_sink json;
     struct buf *body = &x->response->body;
     const char *end = strrchr(text, '}');
     if (end == NULL)
         return error_set(err, STATUS_CORRUPT, NULL, "the document of a data set is damaged");
-    buf_append(body, text, (size_t)(end - text));
-    buf_text(body, ",\"division\":");
-    json_sink_init(&json, body);
-    enum status status = write_division(x, name, &DIVISION_USUAL(&division_fields), NAMES_SHOWN, &json.sink, err);
-    if (status == STATUS_OK && !json_sink_done(&json))
-        status = error_memory(err, "a document");
+    enum status status = dataset_folder(x->api->options.data, name, folder, err);
+    if (status == STATUS_OK)
+        status = dataset_hash(folder, hash, err);
     if (status != STATUS_OK)
         return status;
-    buf_text(body, ",\"kinds\":");
-    json_sink_init(&json, body);
-    status = write_kinds(x, name, &json.sink, err);
+    buf_append(body, text, (size_t)(end - text));
+    size_t start = body->size;
+    (void)snprintf(key, sizeof key, "%s %s", name, hash);
+    if (!shown_get(&x->api->shown, key, body)) {
+        status = append_division(x, name, err);
+        buf_text(body, ",\"kinds\":");
+        json_sink_init(&json, body);
+        if (status == STATUS_OK)
+            status = write_kinds(x, name, &json.sink, err);
+        if (status == STATUS_OK && !json_sink_done(&json))
+            status = error_memory(err, "a document");
+        if (status == STATUS_OK)
+            shown_put(&x->api->shown, key, body->data + start, body->size - start);
+    }
     buf_text(body, "}");
-    return status != STATUS_OK ? status : json_sink_done(&json) ? STATUS_OK : error_memory(err, "a document");
+    return status;
 }
 
 void dataset_respond(struct exchange *x, int status, const char *name)

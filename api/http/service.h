@@ -9,6 +9,7 @@
 #include <stdint.h>
 
 #include "api/datasets/reservations.h"
+#include "api/datasets/shown.h"
 #include "api/http/options.h"
 #include "api/http/route.h"
 #include "core/base/buf.h"
@@ -32,6 +33,7 @@ struct api {
     atomic_int uploads;               /* number of uploads of data sets in progress */
     atomic_int imports;               /* number of imports that are being checked and stored */
     struct reservations reservations; /* bytes reserved for uploads in progress */
+    struct shown shown;               /* what documents of data sets say beyond the stored text */
 };
 
 /* Fills the facts about the process with options.daemon.system(); all zero and "" if the process does not provide that

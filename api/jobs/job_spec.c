@@ -306,16 +306,23 @@ static void refuse_study(const struct reading *r, const struct method_preset *pr
             "is a study: POST /v1/studies submits all its jobs; a single job needs these fields in config: %s", open);
 }
 
+double job_spec_folds(const struct method *method, const cJSON *config, const struct config_field **folds,
+                      const struct config_field **fold)
+{
+    *folds = config_find(&method->config, METHOD_FOLDS_FIELD);
+    *fold = method->fold_field ? config_find(&method->config, method->fold_field) : NULL;
+    const cJSON *given = *folds != NULL && *fold != NULL ? config_member(*folds, config) : NULL;
+    return cJSON_IsNumber(given) && given->valuedouble >= 2 && config_member(*fold, config) == NULL ? given->valuedouble
+                                                                                                    : 0;
+}
+
 /* Refuses several folds without a choice among them, because they are several trainings. */
 static void refuse_folds(const struct reading *r)
 {
     const struct config_table *table = &r->spec->method->config;
-    const struct config_field *folds = config_find(table, METHOD_FOLDS_FIELD),
-                              *fold =
-                                  r->spec->method->fold_field ? config_find(table, r->spec->method->fold_field) : NULL;
-    const cJSON *given = folds != NULL && fold != NULL ? config_member(folds, r->config) : NULL;
+    const struct config_field *folds, *fold;
     char pointer[128];
-    if (!cJSON_IsNumber(given) || given->valuedouble < 2 || config_member(fold, r->config) != NULL)
+    if (!(job_spec_folds(r->spec->method, r->config, &folds, &fold) > 0))
         return;
     config_pointer(table, r->config, "/config", METHOD_FOLDS_FIELD, pointer);
     api_faults_add(r->faults, pointer,

@@ -66,4 +66,9 @@ bool job_integer_read(const struct config_field *member, const cJSON *value, int
     }
 extern const struct config_field job_priority;
 
+/* Returns how many folds a configuration asks for without a choice among them; 0: none. *folds, *fold: the fields of
+ * the method; NULL: it has none. */
+double job_spec_folds(const struct method *method, const cJSON *config, const struct config_field **folds,
+                      const struct config_field **fold);
+
 #endif

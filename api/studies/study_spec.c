@@ -128,20 +128,17 @@ static bool read_axis(struct reading *r, const cJSON *axis)
 /* Makes an axis of all folds if the configuration has several and the client does not choose among them. */
 static enum status add_folds(struct reading *r, struct error *err)
 {
-    const struct config_table *table = &r->method->config;
-    const struct config_field *folds = config_find(table, METHOD_FOLDS_FIELD),
-                              *fold = r->method->fold_field ? config_find(table, r->method->fold_field) : NULL;
-    const cJSON *given = folds != NULL && fold != NULL ? config_member(folds, r->config) : NULL;
+    const struct config_field *folds, *fold;
+    const double asked = job_spec_folds(r->method, r->config, &folds, &fold);
     if (folds != NULL && fold != NULL && cJSON_GetObjectItemCaseSensitive(r->spec->grid, folds->name) != NULL &&
         config_member(fold, r->config) == NULL && cJSON_GetObjectItemCaseSensitive(r->spec->grid, fold->name) == NULL)
         return error_set(err, STATUS_INVALID, "/grid/folds", "must be in config, so that the study trains every fold");
-    if (!cJSON_IsNumber(given) || !(given->valuedouble >= 2 && given->valuedouble <= folds->max) ||
-        config_member(fold, r->config) != NULL || cJSON_GetObjectItemCaseSensitive(r->spec->grid, fold->name) != NULL)
+    if (!(asked > 0 && asked <= folds->max) || cJSON_GetObjectItemCaseSensitive(r->spec->grid, fold->name) != NULL)
         return STATUS_OK;
     cJSON *values = cJSON_CreateArray();
     if (values == NULL || !json_attach(r->spec->grid, fold->name, values))
         return error_memory(err, "a study");
-    for (int i = 0; i < (int)given->valuedouble; i++) {
+    for (int i = 0; i < (int)asked; i++) {
         cJSON *item = cJSON_CreateNumber(i);
         if (item == NULL || !cJSON_AddItemToArray(values, item)) {
             cJSON_Delete(item);

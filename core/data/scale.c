@@ -138,15 +138,16 @@ static void fit_column(struct scale *s, int j, double *v, int count, bool centre
     s->high[j] = (high - s->shift[j]) / s->unit[j];
 }
 
-static enum status check_counts(const float *x, int row, int columns, char *const *names, struct error *err)
+static enum status check_counts(const float *x, int row, int columns, char *const *names, const char *pointer,
+                                struct error *err)
 {
     for (int j = 0; j < columns; j++)
         if (x[j] < 0)
-            return names ? error_set(err, STATUS_INVALID, "/config/scale",
+            return names ? error_set(err, STATUS_INVALID, pointer,
                                      "must not be counts: row %d has %g in column %s, but counts are at least 0; use "
                                      "standard or robust",
                                      row + 1, (double)x[j], names[j])
-                         : error_set(err, STATUS_INVALID, "/config/scale",
+                         : error_set(err, STATUS_INVALID, pointer,
                                      "must not be counts: row %d has %g in column %d, but counts are at least 0; use "
                                      "standard or robust",
                                      row + 1, (double)x[j], j + 1);
@@ -155,13 +156,13 @@ static enum status check_counts(const float *x, int row, int columns, char *cons
 
 /* Sets the median total, and writes the factor of each row. */
 static enum status fit_counts(struct scale *s, const float *x, const int *rows, int count, char *const *names,
-                              double *factor, double *sorted, struct error *err)
+                              const char *pointer, double *factor, double *sorted, struct error *err)
 {
     int used = 0;
     for (int i = 0; i < count; i++) {
         int row = rows ? rows[i] : i;
         const float *at = x + (ptrdiff_t)row * s->columns;
-        enum status status = check_counts(at, row, s->columns, names, err);
+        enum status status = check_counts(at, row, s->columns, names, pointer, err);
         if (status)
             return status;
         double total = total_of(s, at);
@@ -176,18 +177,18 @@ static enum status fit_counts(struct scale *s, const float *x, const int *rows, 
 }
 
 enum status scale_fit(enum collection_scale kind, bool centred, const float *x, const int *rows, int count, int columns,
-                      char *const *names, struct scale *out, struct error *err)
+                      char *const *names, const char *pointer, struct scale *out, struct error *err)
 {
     enum { TOGETHER = 4 }; /* columns that are read together */
     *out = (struct scale){.columns = 0};
     if (count < 1)
-        return error_set(err, STATUS_INVALID, "/config/dataset_name", "leaves no training rows");
+        return error_set(err, STATUS_INVALID, pointer, "leaves no training rows");
     double *room = malloc((size_t)count * (TOGETHER + 1) * sizeof *room), *factor = room;
     enum status status = scale_create(kind, columns, out, err);
     if (!room && !status)
         status = error_memory(err, "a scale");
     if (!status && kind == SCALE_COUNTS)
-        status = fit_counts(out, x, rows, count, names, factor, room + count, err);
+        status = fit_counts(out, x, rows, count, names, pointer, factor, room + count, err);
     for (int from = 0; !status && from < columns; from += TOGETHER) {
         int width = columns - from < TOGETHER ? columns - from : TOGETHER;
         for (int i = 0; i < count; i++) {

@@ -36,11 +36,11 @@ void scale_close(struct scale *scale); /* a zeroed struct is allowed */
 
 /* Measures rows of x, [][columns], with at least one column. rows: [count] their indices; NULL: the first `count` rows.
  * centred: whether columns are shifted; a model of non-negative numbers needs shifts of 0. The units are then
- * deviations from 0: the root of the mean square, and twice the median / 1.349. STATUS_INVALID: counts with a negative
- * value; the message names its column by names[columns] (NULL: by its index). The caller closes *out, after an error
- * too. */
+ * deviations from 0: the root of the mean square, and twice the median / 1.349. STATUS_INVALID with `pointer`: no rows,
+ * or counts with a negative value; the message names its column by names[columns] (NULL: by its index). The caller
+ * closes *out, after an error too. */
 enum status scale_fit(enum collection_scale kind, bool centred, const float *x, const int *rows, int count, int columns,
-                      char *const *names, struct scale *out, struct error *err);
+                      char *const *names, const char *pointer, struct scale *out, struct error *err);
 /* Scales a row in place: x: [columns]. STATUS_INVALID with the pointer /array: a count is negative. */
 enum status scale_row(const struct scale *scale, float *x, struct error *err);
 /* Scales planes, [channels][count], in place: a scale with one column serves all channels, another one has a column for

@@ -152,6 +152,9 @@ def tables_are_divided_alike(daemon, motifctl):
         assert division["by"] == by and division["parts"]["test"]["samples"] == test and division["parts"]["training"]["samples"] == 100 - test, division
     assert rows("pair", 422)["errors"][0]["pointer"] == "/config/dataset_split"
     assert finish(daemon, rows("persons", 201, False))["division"] == rows("persons")["division"]
+    for name in ("rows", "persons", "official-rows"):  # what is shown is what a job does
+        shown = daemon.ask("GET", f"/v1/datasets/{name}")[2]["division"]
+        assert shown == plan(name) == daemon.ask("GET", f"/v1/datasets/{name}/division")[2], (shown, plan(name))
     result = finish(daemon, plan("persons", 201, False))
     assert result["division"] == plan("persons") and result["samples"] == result["division"]["parts"]["test"]["samples"], result
 

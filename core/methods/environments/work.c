@@ -296,9 +296,11 @@ static enum status scale_data(struct method_run *run, char *const *names, struct
     const struct environments *e = run->train;
     if (kind == SCALE_AUTO || run->scale.columns > 0)
         return STATUS_OK;
-    enum status status = scale_fit(kind, true, e->x, NULL, e->rows, e->features, names, &run->scale, err);
+    enum status status =
+        scale_fit(kind, true, e->x, NULL, e->rows, e->features, names, "/config/scale", &run->scale, err);
     if (!status && kind != SCALE_NONE && !e->labels)
-        status = scale_fit(SCALE_STANDARD, true, e->y, NULL, e->rows, 1, NULL, &run->outcome_scale, err);
+        status =
+            scale_fit(SCALE_STANDARD, true, e->y, NULL, e->rows, 1, NULL, "/config/scale", &run->outcome_scale, err);
     if (!status)
         status = scale_part(run, run->train, err);
     if (!status)

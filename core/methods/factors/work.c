@@ -214,8 +214,9 @@ static enum status scale_table(struct method_run *run, struct error *err)
     struct features *f = run->features;
     if (f != run->table || run->scale.columns > 0)
         return STATUS_OK;
-    enum status status = scale_fit((enum collection_scale)run->config.scaling, run->config.model != MODEL_NMF, f->x,
-                                   run->data.train, run->data.train_count, f->columns, f->names, &run->scale, err);
+    enum status status =
+        scale_fit((enum collection_scale)run->config.scaling, run->config.model != MODEL_NMF, f->x, run->data.train,
+                  run->data.train_count, f->columns, f->names, "/config/scale", &run->scale, err);
     if (!status)
         status = thread_pool_check(run->base.env.pool, err);
     int done = 0;

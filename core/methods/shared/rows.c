@@ -334,7 +334,7 @@ enum status rows_fit_scale(const struct rows *r, enum collection_scale kind, boo
     for (int i = 0; !status && i < count; i++)
         status = rows_read(r, rows_train(r, i), x + (ptrdiff_t)i * r->inputs, err);
     if (!status)
-        status = scale_fit(kind, centred, x, NULL, count, r->inputs, rows_names(r), scale, err);
+        status = scale_fit(kind, centred, x, NULL, count, r->inputs, rows_names(r), "/config/scale", scale, err);
     free(x);
     return status;
 }

@@ -10,6 +10,7 @@
 enum table_split { SPLIT_ROWS, SPLIT_GROUPS, SPLIT_AUTO, SPLIT_PARTS, SPLIT_PUBLISHED };
 extern const char *const table_splits[]; /* "samples", "groups", "auto", "part", "published"; NULL-terminated */
 
+enum { TABLE_FOLDS = 5 }; /* the usual number of folds, as the field `folds` of factors has */
 struct table_request {
     const char *source, *hash; /* name of the data set, and its hash as for source_folder() */
     enum table_split split;

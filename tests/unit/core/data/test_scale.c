@@ -87,7 +87,8 @@ static void every_kind_follows_its_formula_and_comes_back(void **state)
             fill(x, kind == SCALE_COUNTS);
             for (int i = first; i < ROWS; i++)
                 rows[i - first] = i;
-            assert_ok(scale_fit((enum collection_scale)kind, true, x, rows, ROWS - first, COLUMNS, NULL, &s, err));
+            assert_ok(scale_fit((enum collection_scale)kind, true, x, rows, ROWS - first, COLUMNS, NULL,
+                                "/config/scale", &s, err));
             for (int i = 0; i < ROWS; i++) {
                 float y[COLUMNS], back[COLUMNS];
                 const float *row = x + (ptrdiff_t)i * COLUMNS;
@@ -115,7 +116,8 @@ static void without_shifts_zero_stays_zero(void **state)
     for (int kind = SCALE_STANDARD; kind <= SCALE_COUNTS; kind++) {
         struct scale s;
         fill(x, true);
-        assert_ok(scale_fit((enum collection_scale)kind, false, x, NULL, ROWS, COLUMNS, NULL, &s, err));
+        assert_ok(
+            scale_fit((enum collection_scale)kind, false, x, NULL, ROWS, COLUMNS, NULL, "/config/scale", &s, err));
         assert_ok(scale_row(&s, y, err));
         for (int j = 0; j < COLUMNS; j++)
             assert_true(y[j] == 0 && s.unit[j] > 0 && s.low[j] >= 0);
@@ -165,7 +167,7 @@ static void checkpoints_keep_the_scale(void **state)
     struct buf stream;
     buf_init(&stream, 1 << 20);
     fill(x, true);
-    assert_ok(scale_fit(SCALE_COUNTS, true, x, NULL, ROWS, COLUMNS, NULL, &s, err));
+    assert_ok(scale_fit(SCALE_COUNTS, true, x, NULL, ROWS, COLUMNS, NULL, "/config/scale", &s, err));
     write_scale(&s, &stream);
     struct snapshot_reader from = {&stream, stream.size, take};
     assert_ok(scale_load(&from, "", SCALE_COUNTS, COLUMNS, &again, err));
@@ -198,10 +200,10 @@ static void faults_and_unusual_rows_are_named(void **state)
     struct error error = {0};
     struct buf text;
     buf_init(&text, 4096);
-    assert_int_equal(scale_fit(SCALE_COUNTS, true, x, NULL, 3, 2, names, &s, &error), STATUS_INVALID);
+    assert_int_equal(scale_fit(SCALE_COUNTS, true, x, NULL, 3, 2, names, "/config/scale", &s, &error), STATUS_INVALID);
     assert_non_null(strstr(error.message, "row 2 has -200 in column price"));
     scale_close(&s);
-    assert_ok(scale_fit(SCALE_STANDARD, true, x, NULL, 3, 2, names, &s, err));
+    assert_ok(scale_fit(SCALE_STANDARD, true, x, NULL, 3, 2, names, "/config/scale", &s, err));
     const struct sink out = text_sink(&text);
     scale_warn(&s, (const float[]){2, 500}, names, &out); /* within the width of the range */
     assert_int_equal(text.size, 0);
@@ -213,7 +215,7 @@ static void faults_and_unusual_rows_are_named(void **state)
     const float counts[] = {1, 2, 3, 4};
     float negative[] = {1, -1};
     struct error refused = {0};
-    assert_ok(scale_fit(SCALE_COUNTS, true, counts, NULL, 2, 2, NULL, &s, err));
+    assert_ok(scale_fit(SCALE_COUNTS, true, counts, NULL, 2, 2, NULL, "/config/scale", &s, err));
     assert_int_equal(scale_row(&s, negative, &refused), STATUS_INVALID);
     assert_non_null(strstr(refused.message, "element 1 is -1"));
     scale_close(&s);
