@@ -101,6 +101,9 @@ static enum status open_labels(struct anndata *a, const char *list, struct error
         if (a->labels == TABLE_LABEL_COLUMNS)
             return error_set(err, STATUS_LIMIT, NULL, "more than %d columns of labels", TABLE_LABEL_COLUMNS);
         status = open_role(a, name, usual, &found, &a->label[a->labels++], err);
+        for (int i = 0; !status && i + 1 < a->labels; i++)
+            if (strcmp(a->label[i].name, a->label[a->labels - 1].name) == 0)
+                status = error_set(err, STATUS_INVALID, NULL, "label names the column '%.60s' twice", name);
     }
     return status;
 }

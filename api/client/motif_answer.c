@@ -154,6 +154,8 @@ enum status motif_answer_read(const cJSON *document, struct motif_answer *answer
     }
     read_symbols(member(first, "prediction"), answer->prediction, sizeof(answer->prediction));
     read_symbols(member(first, "label"), answer->label, sizeof(answer->label));
+    const char *absent = cJSON_GetStringValue(member(document, "absent"));
+    (void)snprintf(answer->absent, sizeof answer->absent, "%s", absent ? absent : "");
     answer->numbers = cJSON_IsArray(member(first, "numbers"));
     read_image(member(first, "input"), answer);
     return STATUS_OK;
@@ -346,7 +348,10 @@ void motif_answer_draw(const struct motif_answer *answer, int columns, bool colo
         legend_line(answer, channel, colour, out);
     if (answer->motif_count == 0)
         buf_text(out, "  no motif\n");
-    buf_format(out, "  prediction  %s\n", answer->prediction[0] ? answer->prediction : "(empty)");
+    buf_format(out, "  prediction  %s\n",
+               answer->prediction[0] ? answer->prediction
+               : answer->absent[0]   ? answer->absent
+                                     : "(empty)");
     if (!answer->label[0])
         return;
     bool right = strcmp(answer->prediction, answer->label) == 0;

@@ -32,6 +32,7 @@ struct motif_answer {
     } * names; /* [channels] name of each channel, derived from labels by the server; "": none */
     bool has_truth;
     bool numbers;                     /* prediction and label are numbers, so whether they are equal is not shown */
+    char absent[64];                  /* the name that an empty prediction stands for; "": none */
     char prediction[256], label[256]; /* the predicted and the true label: symbols separated by spaces */
 };
 

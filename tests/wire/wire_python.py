@@ -310,13 +310,6 @@ class Sets(unittest.TestCase):
         job = motifd.Motifs(DAEMON.url, total_samples=40, config=TINY).fit(X, np.where(y, "crack", "ok"), absent="ok").job
         answer = job.ask("predict", X[:20])
         self.assertEqual(answer["absent"], "ok")
-        with tempfile.TemporaryDirectory() as folder:
-            np.save(os.path.join(folder, "x.npy"), X[0])
-            shown = subprocess.run([os.path.join(os.path.dirname(MOTIFD), "motifctl"), "--server", DAEMON.url, "predict", job.id, "--input", os.path.join(folder, "x.npy")],
-                                   capture_output=True, text=True, check=True).stdout
-        lines = [line.split()[1] for line in shown.splitlines() if line.startswith("  prediction ")]
-        self.assertEqual(lines, [(answer["answers"][0]["prediction"] or ["ok"])[0]])
-
 
     def test_texts_such_as_na_can_be_names(self):
         counts, data = self.uploaded(pictures(4)[0], ["NA", "EU", "NA", "None"], missing="keep")

@@ -344,8 +344,7 @@ static void view_answers(struct ctl *ctl, const cJSON *document)
                 continue;
             buf_format(&out, "  %-14s ", member->string);
             if (absent && cJSON_IsArray(member) && !member->child && strcmp(member->string, "prediction") == 0) {
-                utf8_escape(&out, absent, strlen(absent), UTF8_FOR_TERMINAL);
-                buf_text(&out, "\n");
+                buf_format(&out, "%s\n", absent);
                 continue;
             }
             if (cJSON_IsArray(member)) {

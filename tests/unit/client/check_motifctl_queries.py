@@ -119,6 +119,8 @@ def a_motif_map_is_drawn_with_extents_truth_and_warnings(c):
         "  prediction  7\n  truth       7 ?  wrong\n", "  warning: Unlike the training.\n  warning: -\n")
     c.run(f"motifs {JOB}", post("motifs", {"answers": [{**MAP, "motifs": [], "prediction": [], "label": [], "input": None}]})).says(
         0, "  no motif\n  prediction  (empty)\n", never="truth")
+    c.run(f"motifs {JOB}", post("motifs", {"absent": "ok", "answers": [{**MAP, "motifs": [], "prediction": [], "label": [], "input": None}]})).says(
+        0, "  prediction  ok\n")
     c.run(f"motifs {JOB}", post("motifs", {"answers": [{**MAP, "numbers": [1], "label": ["2.5"]}]})).says(0, "  truth       2.5\n", never=("right", "wrong"))
     c.run(f"motifs {JOB}", post("motifs", {"answers": [{**MAP, "motifs": [], "input": {"values": [7] * 16}}]})).says(0, "sample 0\n    \n    \n  no motif\n")
     c.run(f"motifs {JOB}", post("motifs", {"answers": [{"shape": [4, 4]}]})).says(1, err="the server's answer is not a motif map")
@@ -211,6 +213,8 @@ def answers_of_a_model_are_printed_in_full_or_shortened(c):
     c.run(f"predict {JOB} --input in.npy", *TOY, post("predict?checkpoint=latest", {"answers": answers})).says(
         0, "input 0\n  prediction     7 0\n", "tokens         7 (50.0 %) 0 (-)\n", "sites          \n    at 3 score 1 0.5\n", "code           0 1 2 3 4 5 6 7 8 9 10 11 ...\n",
         "nested         ... 2\n", "empty          nothing\n", "sum            0.125\n", "  warning: Odd.\n  warning: -\ninput 1\n", never=("none", "object", "more"))
+    c.run(f"predict {JOB} --input in.npy", *TOY, post("predict?checkpoint=latest", {"absent": "ok", "answers": [{"prediction": [], "presence": []}]})).says(
+        0, "input 0\n  prediction     ok\n  presence       nothing\n")
     c.run(f"predict {JOB} --input in.npy --output out.npy", *TOY, post("predict?checkpoint=latest", b"NUM", kind="application/x-npy")).says(0, "out.npy: 3 bytes\n")
     c.run(f"predict {JOB}").says(2, err="--input FILE is required")
     c.run(f"predict {JOB} --input in.npy --query ../x").says(2, err="--query must be the name of a query")

@@ -157,12 +157,8 @@ static void several_columns_of_labels_make_a_set(void **state)
     collection_close(&c);
     assert_int_equal(convert("dense.h5ad", &(struct convert_options){"", "doublet,plate", "", ""}, &c), STATUS_INVALID);
     assert_non_null(strstr(err.message, "row 3, column 'plate': '2' is neither 0 nor 1, but the columns of labels"));
-    assert_int_equal(convert("dense.h5ad", &(struct convert_options){"", "doublet,doublet", "", ""}, &c), STATUS_OK);
-    assert_string_equal(c.recognised.labels, "a set: the names of 2 columns");
-    assert_int_equal(collection_labels(&c, 0, &label), 1);
-    assert_string_equal(c.vocabulary.name[label[0]], "doublet");
-    assert_int_equal(collection_labels(&c, 21, &label), 0);
-    collection_close(&c);
+    assert_int_equal(convert("dense.h5ad", &(struct convert_options){"", "type,type", "", ""}, &c), STATUS_INVALID);
+    assert_string_equal(err.message, "label names the column 'type' twice");
     assert_int_equal(convert("dense.h5ad", &(struct convert_options){"", "type,kind", "", ""}, &c), STATUS_INVALID);
     assert_non_null(strstr(err.message, "obs has no column 'kind'"));
 }
