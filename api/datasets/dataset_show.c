@@ -257,6 +257,23 @@ static double share_of(const struct exchange *x, const char *name, double otherw
     return text == NULL || (*end == '\0' && end != text && value >= 0 && value <= 0.9) ? value : NAN;
 }
 
+/* The key of a division among the texts that are kept; "": its text is not kept. */
+static enum status division_key(const struct exchange *x, const char *name, const struct division_request *r,
+                                char key[SHOWN_KEY], struct error *err)
+{
+    char folder[DATASET_PATH], hash[DATASET_HASH_KEPT + 1];
+    enum status status = dataset_folder(x->api->options.data, name, folder, err);
+    if (status == STATUS_OK)
+        status = dataset_hash(folder, hash, err);
+    if (status != STATUS_OK)
+        return status;
+    int used = snprintf(key, SHOWN_KEY, "%s %s %d %.17g %.17g %lld %lld %lld %s", name, hash, (int)r->split, r->test,
+                        r->validation, (long long)r->seed, (long long)r->folds, (long long)r->fold, r->test_group);
+    if (used >= SHOWN_KEY)
+        key[0] = '\0';
+    return STATUS_OK;
+}
+
 void datasets_division(struct exchange *x)
 {
     const char *name = exchange_param(x, "name"), *split = exchange_query(x, "dataset_split"),
@@ -277,7 +294,17 @@ void datasets_division(struct exchange *x)
                         "dataset_test and dataset_validation must be numbers from 0 to 0.9 whose sum is below 1.");
         return;
     }
-    if (write_division(x, name, &request, NAMES_ALL, x->out, &err) == STATUS_OK) {
+    char key[SHOWN_KEY];
+    enum status status = division_key(x, name, &request, key, &err);
+    if (status == STATUS_OK && shown_get(&x->api->shown, key, &x->response->body)) {
+        respond_body(x, 200, "application/json");
+        return;
+    }
+    if (status == STATUS_OK)
+        status = write_division(x, name, &request, NAMES_ALL, x->out, &err);
+    if (status == STATUS_OK) {
+        if (json_sink_done(&x->json) && key[0] != '\0')
+            shown_put(&x->api->shown, key, x->response->body.data, x->response->body.size);
         respond_json(x, 200);
     } else if (err.code == STATUS_INVALID) {
         struct api_faults *faults = arena_zalloc(&x->arena, 1, sizeof *faults);

@@ -16,7 +16,7 @@ static struct shown_entry *find(struct shown *shown, const char *key)
 bool shown_get(struct shown *shown, const char *key, struct buf *out)
 {
     (void)pthread_mutex_lock(&shown->lock);
-    const struct shown_entry *entry = find(shown, key);
+    const struct shown_entry *entry = key[0] != '\0' ? find(shown, key) : NULL;
     if (entry != NULL)
         buf_text(out, entry->text);
     (void)pthread_mutex_unlock(&shown->lock);
@@ -25,7 +25,7 @@ bool shown_get(struct shown *shown, const char *key, struct buf *out)
 
 void shown_put(struct shown *shown, const char *key, const char *text, size_t size)
 {
-    char *copy = strndup(text, size);
+    char *copy = size <= SHOWN_SIZE ? strndup(text, size) : NULL;
     (void)pthread_mutex_lock(&shown->lock);
     if (copy != NULL && find(shown, key) == NULL) {
         struct shown_entry *entry = &shown->entry[shown->next];

@@ -159,6 +159,24 @@ def tables_are_divided_alike(daemon, motifctl):
     assert result["division"] == plan("persons") and result["samples"] == result["division"]["parts"]["test"]["samples"], result
 
 
+def environments_keep_stated_tests(daemon, motifctl):
+    """The groups are the environments, so rows are divided within each: as the file states, or by test_share."""
+    rng = np.random.default_rng(2)
+
+    def submit_table(name, count, expected, part=False):
+        lines = ["site,a,b,c,y" + ",part" * part]
+        lines += [f"{'uvw'[i % 3]},{','.join(f'{v:.4f}' for v in rng.normal(size=4))}" + f",{'test' if i % 10 < 1 else 'train'}" * part for i in range(count)]
+        put(daemon, name, ("\n".join(lines) + "\n").encode(), CSV, "?group=site")
+        config = {"dataset_name": name, "unseen": 0, "updates": 20, "latent": 2}
+        status, _, answer = daemon.ask("POST", "/v1/jobs", {"kind": "environments", "preset": "dataset", "config": config})
+        assert status == expected, answer
+        return answer
+    assert finish(daemon, submit_table("env-share", 120, 201))["samples"] == 36
+    assert finish(daemon, submit_table("env-part", 120, 201, True))["samples"] == 12
+    problem = submit_table("env-few", 6, 422)["errors"][0]
+    assert problem["pointer"] == "/config/dataset_name" and "leaves 6 for training and 0 for the test" in problem["detail"], problem
+
+
 def stated_parts_are_taken(daemon, motifctl):
     part = np.array(["Train"] * 50 + ["val"] * 20 + ["TEST"] * 30)
     for name, more in (("stated", {"part": part}), ("official", {"group": part}),
@@ -250,8 +268,8 @@ def folds_are_a_study(daemon, motifctl):
 def main():
     with tempfile.TemporaryDirectory() as folder:
         with Daemon(sys.argv[1], os.path.join(folder, "d.db"), "--data", os.path.join(folder, "data")) as daemon:
-            run_each((daemon, sys.argv[2]), groups_are_divided_by_default, intervals_are_those_of_groups, tables_are_divided_alike, stated_parts_are_taken,
-                     named_groups_test, few_samples_are_refused, folds_are_a_study)
+            run_each((daemon, sys.argv[2]), groups_are_divided_by_default, intervals_are_those_of_groups, tables_are_divided_alike, environments_keep_stated_tests,
+                     stated_parts_are_taken, named_groups_test, few_samples_are_refused, folds_are_a_study)
 
 
 if __name__ == "__main__":

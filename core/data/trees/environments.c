@@ -56,6 +56,7 @@ void environments_free(struct environments *e)
     free(e->x);
     free(e->y);
     free(e->node);
+    free(e->test);
     free(e->z);
     free(e->weights);
     free(e->changes);

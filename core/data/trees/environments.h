@@ -16,6 +16,7 @@ struct environments {
     float *x;                   /* [rows][features] inputs */
     float *y;                   /* [rows] outcomes */
     int *node;                  /* [rows] node of each row */
+    bool *test;                 /* [rows] whether the file states that the row is a test row; NULL: it states none */
     float *z;                   /* [rows][latent] latent variables */
     double *weights, *changes;  /* [nodes][latent] weights of each node, and their changes on the edge to its parent */
     char **names;               /* [features]; NULL: no names */
@@ -67,11 +68,13 @@ struct environments_reading {
 enum status environments_read(const char *folder, const struct environments_reading *reading, struct tree **tree,
                               struct environments **environments, struct error *err);
 
-/* Checks an upload before environments_read(), without reading its rows: it must be a table with at least two groups,
- * and if labels are the outcome, they must be numbers or two names. *planted: whether environments_read() would plant
- * an outcome. STATUS_NOT_FOUND: the folder is not an upload.
- * STATUS_INVALID: the upload does not satisfy these conditions. */
-enum status environments_check_upload(const char *folder, bool plant, bool *planted, struct error *err);
+/* Checks an upload before environments_read(), without reading its values: it must be a table with at least two groups,
+ * and if labels are the outcome, they must be numbers or two names. There must be two training rows and, without
+ * environments that are held out as a whole (`unseen`), a test row: the file states the test rows, or they are the
+ * share `test` of each environment. *planted: whether environments_read() would plant an outcome. STATUS_NOT_FOUND: the
+ * folder is not an upload. STATUS_INVALID: the upload does not satisfy these conditions. */
+enum status environments_check_upload(const char *folder, bool plant, double test, bool unseen, bool *planted,
+                                      struct error *err);
 
 /* Copies the rows i with keep_row[i]; keep_row: [from->rows]; nodes: number of nodes of the tree. The caller frees
  * *environments. */

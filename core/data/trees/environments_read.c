@@ -364,6 +364,26 @@ static enum status take_nodes(const struct collection *c, const struct tree *tre
     return status;
 }
 
+static bool states_tests(const struct collection *c)
+{
+    for (int64_t i = 0; c->part && i < c->count; i++)
+        if (c->part[i] == PART_OF_TEST)
+            return true;
+    return false;
+}
+
+static enum status take_tests(const struct collection *c, struct environments *e, struct error *err)
+{
+    if (!states_tests(c))
+        return STATUS_OK;
+    e->test = malloc((size_t)e->rows * sizeof *e->test);
+    if (!e->test)
+        return environments_no_memory(err);
+    for (int i = 0; i < e->rows; i++)
+        e->test[i] = c->part[i] == PART_OF_TEST;
+    return STATUS_OK;
+}
+
 static int outcome_column(const struct collection *c)
 {
     for (int j = 0; j < c->columns.count; j++)
@@ -412,6 +432,8 @@ static enum status environments_read_take(const struct collection *c, const stru
         status = read_labels(c, *environments, err);
     if (!status)
         status = take_nodes(c, *tree, r->pool, *environments, err);
+    if (!status)
+        status = take_tests(c, *environments, err);
     return status ? status : environments_finish(*tree, r, *environments, err);
 }
 
@@ -442,13 +464,38 @@ enum status environments_read(const char *folder, const struct environments_read
     return status;
 }
 
-enum status environments_check_upload(const char *folder, bool plant, bool *planted, struct error *err)
+/* Refuses a table that leaves too few rows for training or for the test. */
+static enum status check_rows(const struct collection *c, double share, bool unseen, struct error *err)
+{
+    int64_t *total = calloc((size_t)c->groups.count, sizeof *total), tests = 0;
+    bool stated = states_tests(c);
+    if (!total)
+        return environments_no_memory(err);
+    for (int64_t i = 0; i < c->count; i++) {
+        total[c->group[i]]++;
+        tests += stated && c->part[i] == PART_OF_TEST;
+    }
+    for (int g = 0; !stated && g < c->groups.count; g++)
+        tests += (int64_t)floor(share * (double)total[g]);
+    free(total);
+    return c->count - tests >= 2 && (tests > 0 || unseen)
+               ? STATUS_OK
+               : error_set(err, STATUS_INVALID, NULL,
+                           "has %lld rows in %d environments, which leaves %lld for training and %lld for the test; "
+                           "add rows",
+                           (long long)c->count, c->groups.count, (long long)(c->count - tests), (long long)tests);
+}
+
+enum status environments_check_upload(const char *folder, bool plant, double test, bool unseen, bool *planted,
+                                      struct error *err)
 {
     struct collection c;
     enum status status = open_upload(folder, &c, err);
     if (status)
         return status;
     status = environments_read_check(&c, plant, err);
+    if (!status)
+        status = check_rows(&c, test, unseen, err);
     *planted = plant || (outcome_column(&c) < 0 && c.target != TARGET_CLASS);
     collection_close(&c);
     return status;

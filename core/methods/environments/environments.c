@@ -42,14 +42,15 @@ enum {
 
 static const char *const dataset_fields[] = {"dataset_name", NULL};
 
-/* Refuses an upload without groups or without an outcome. *planted: whether the run plants one. */
+/* Refuses an upload without groups, without an outcome or with too few rows. *planted: whether the run plants one. */
 static enum status check_upload(const struct environments_config *c, const char *data, bool *planted, struct error *err)
 {
     char folder[DATASET_PATH];
     struct error cause = {0};
     enum status status = dataset_folder(data, c->dataset_name, folder, &cause);
     if (status == STATUS_OK)
-        status = environments_check_upload(folder, c->target == TARGET_PLANTED, planted, &cause);
+        status = environments_check_upload(folder, c->target == TARGET_PLANTED, c->test_share, c->unseen > 0, planted,
+                                           &cause);
     return status == STATUS_INVALID || status == STATUS_LIMIT
                ? error_set(err, STATUS_INVALID, "/config/dataset_name", "%s", cause.message)
                : STATUS_OK;

@@ -195,8 +195,9 @@ static enum status simulate(struct method_run *run, int *nodes, int *count, stru
     return STATUS_OK;
 }
 
-/* Holds out the first `test_share` of each node's shuffled rows. A node with a single row keeps it for training. If
- * every node has a single row, only the unseen environments are tested. */
+/* Holds out the test rows that the file states or, without them, the first `test_share` of each node's shuffled rows. A
+ * node with a single row keeps it for training. If every node has a single row, only the unseen environments are
+ * tested. */
 static enum status split_rows(struct method_run *run, const struct environments *all, struct error *err)
 {
     int n = run->tree->nodes, rows = all->rows;
@@ -212,6 +213,7 @@ static enum status split_rows(struct method_run *run, const struct environments 
     for (int i = 0; !status && i < rows && !thread_pool_stopped(run->base.env.pool); i++) {
         int row = order[i], v = all->node[row];
         bool held = met[v]++ < (int)floor(run->config.test_share * total[v]), out = is_unseen(run, v);
+        held = all->test ? all->test[row] : held;
         *(out ? &unseen[row] : held ? &test[row] : &keep[row]) = true;
     }
     if (!status)
