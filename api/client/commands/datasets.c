@@ -141,7 +141,9 @@ static void print_dataset(struct ctl *ctl, const cJSON *set)
     print_recognised(ctl, json_member(set, "recognised"));
     const cJSON *division = json_member(set, "division");
     if (json_string(division, "text"))
-        fprintf(ctl->out.stream, "divided into training, validation and test %s\n", json_shown(division, "text"));
+        fprintf(ctl->out.stream, "divided %s\n", json_shown(division, "text"));
+    else if (json_string(division, "refused"))
+        fprintf(ctl->out.stream, "not divided: %s\n", json_shown(division, "refused"));
     const cJSON *warning;
     cJSON_ArrayForEach (warning, json_member(set, "warnings"))
         fprintf(ctl->out.stream, "warning: %s\n", json_shown(warning, "text"));
