@@ -489,6 +489,18 @@ def channels_of_signals_have_a_scale_each(daemon, other, folder, job):
     with open(os.path.join(folder, "units.safetensors"), "rb") as file:
         tensors = safetensors_file.read(file.read())[0]
     assert "input.zero" in tensors and "input.unit" in tensors, list(tensors)
+    for scale, expected in (("none", None), ("robust", numpy.median(x, (0, 2))), ("counts", 422)):
+        assert daemon.ask("PUT", f"/v1/datasets/units-{scale}?layout=signals&scale={scale}", content.getvalue(), "application/x-npz")[0] == 201
+        body = {"kind": "sparling", "preset": "dataset", "config": {**small, "dataset_name": f"units-{scale}", "total_samples": 80, "presence_samples": 40}}
+        status, _, other_job = daemon.ask("POST", "/v1/jobs", body)
+        assert status == (422 if scale == "counts" else 201), other_job
+        if status == 422:
+            assert "scale=counts" in other_job["errors"][0]["detail"], other_job
+            continue
+        while daemon.ask("GET", f"/v1/jobs/{other_job['id']}")[2]["state"] in ("queued", "running"):
+            time.sleep(0.1)
+        shown = daemon.ask("POST", f"/v1/jobs/{other_job['id']}/motifs", {"inputs": [{"sample": {"seed": 1}}]})[2]["answers"][0]["input"]
+        assert (shown["zero"] == 0 and shown["unit"] == 1) if expected is None else numpy.allclose(shown["zero"], expected, rtol=1e-3), (scale, shown["zero"])
     far = [[[1000.0] * 24], [[0.5] * 23 + [5.0]]]
     warned = daemon.ask("POST", f"/v1/jobs/{made['id']}/motifs", {"inputs": [{"array": far}]})[2]["answers"][0]["warnings"]
     assert [warning["code"] for warning in warned] == ["outside-range"] and "channel 1" in warned[0]["text"], warned

@@ -2,6 +2,7 @@
 #include "core/methods/sparling/domains/dataset_spread.h"
 
 #include <math.h>
+#include <stdlib.h>
 
 void dataset_spread(const struct collection *c, const int64_t *sample, int64_t count, double *mean, double *deviation)
 {
@@ -28,11 +29,42 @@ static void scale_by(struct scale *scale, int column, const struct collection_mo
     scale->high[column] = (m->max - scale->shift[column]) / scale->unit[column];
 }
 
+/* Scales by the medians of values at evenly spaced positions, of all channels together or (own) of each. */
+static enum status scale_robustly(const struct collection *c, bool own, struct scale *scale, struct error *err)
+{
+    enum { VALUES = 1 << 20 };
+    const int columns = own ? c->channels : 1;
+    const int64_t all = collection_begin(c, c->count) / columns, step = all * columns / VALUES + 1;
+    float *x = malloc((size_t)(all / step + 1) * (size_t)columns * sizeof *x);
+    int count = 0;
+    if (!x)
+        return error_memory(err, "a scale");
+    for (int64_t at = 0, sample = 0, before = 0; at < all; at += step) {
+        if (!own) {
+            x[count++] = collection_value(c, at);
+            continue;
+        }
+        while (at - before >= collection_length(c, sample)) /* a signal has one row */
+            before += collection_length(c, sample++);
+        for (int k = 0; k < columns; k++)
+            x[(int64_t)count * columns + k] =
+                collection_value(c, collection_begin(c, sample) + k * collection_length(c, sample) + at - before);
+        count++;
+    }
+    enum status status =
+        scale_fit(SCALE_ROBUST, true, x, NULL, count, columns, NULL, "/config/dataset_name", scale, err);
+    free(x);
+    return status;
+}
+
 enum status dataset_scale(const struct collection *c, const struct collection_moments *all, struct scale *scale,
                           struct error *err)
 {
-    const bool plain = all->min >= 0 && all->max <= 1, own = c->rows == 1 && c->channels > 1 && !plain;
-    enum status status = scale_create(SCALE_STANDARD, own ? c->channels : 1, scale, err);
+    const bool plain = c->scale == SCALE_NONE || (c->scale == SCALE_AUTO && all->min >= 0 && all->max <= 1);
+    const bool own = c->rows == 1 && c->channels > 1 && !plain;
+    if (c->scale == SCALE_ROBUST)
+        return scale_robustly(c, own, scale, err);
+    enum status status = scale_create(plain ? SCALE_NONE : SCALE_STANDARD, own ? c->channels : 1, scale, err);
     if (status || plain)
         return status;
     scale_by(scale, 0, all);

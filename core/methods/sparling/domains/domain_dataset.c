@@ -164,6 +164,12 @@ static enum status fits(const struct collection *c, const struct sparling_config
             err, STATUS_INVALID, at,
             "contains motifs, but SPARLING learns from sequences; the query channels compares a model with "
             "motifs");
+    const bool fixed = c->scale > SCALE_NONE && (c->kind == COLLECTION_RECORDINGS || collection_one_hot(c));
+    if (c->scale == SCALE_COUNTS || fixed)
+        return error_set(err, STATUS_INVALID, at, "was uploaded with scale=%s, but %s; upload it without scale",
+                         collection_scales[c->scale],
+                         fixed ? "recordings and sequences of letters have a fixed scale"
+                               : "totals and logarithms of counts are for tables");
     if (c->target == TARGET_NONE)
         return error_set(err, STATUS_INVALID, at, "has no labels; SPARLING needs one for each sample");
     /* Labels at positions need two classes. Otherwise one name is enough: a label has it or does not have it. */
