@@ -171,8 +171,11 @@ def environments_keep_stated_tests(daemon, motifctl):
         status, _, answer = daemon.ask("POST", "/v1/jobs", {"kind": "environments", "preset": "dataset", "config": config})
         assert status == expected, answer
         return answer
-    assert finish(daemon, submit_table("env-share", 120, 201))["samples"] == 36
-    assert finish(daemon, submit_table("env-part", 120, 201, True))["samples"] == 12
+    for name, by, tests in (("env-share", "sample", 36), ("env-part", "part", 12)):
+        result = finish(daemon, submit_table(name, 120, 201, by == "part"))
+        division = result["division"]
+        assert result["samples"] == division["parts"]["test"]["samples"] == tests and division["by"] == by, result
+        assert "within each of 3 environments" in division["text"] and division["parts"]["training"]["samples"] == 120 - tests, division
     problem = submit_table("env-few", 6, 422)["errors"][0]
     assert problem["pointer"] == "/config/dataset_name" and "leaves 6 for training and 0 for the test" in problem["detail"], problem
 

@@ -68,13 +68,18 @@ struct environments_reading {
 enum status environments_read(const char *folder, const struct environments_reading *reading, struct tree **tree,
                               struct environments **environments, struct error *err);
 
+/* How the rows of an upload are divided, before environments are held out as a whole (`unseen`). */
+struct environments_rows {
+    int environments;
+    bool stated; /* the file states the test rows; otherwise they are a share of the rows of each environment */
+    int64_t training, test;
+};
 /* Checks an upload before environments_read(), without reading its values: it must be a table with at least two groups,
- * and if labels are the outcome, they must be numbers or two names. There must be two training rows and, without
- * environments that are held out as a whole (`unseen`), a test row: the file states the test rows, or they are the
- * share `test` of each environment. *planted: whether environments_read() would plant an outcome. STATUS_NOT_FOUND: the
- * folder is not an upload. STATUS_INVALID: the upload does not satisfy these conditions. */
+ * and if labels are the outcome, they must be numbers or two names. There must be two training rows and, unless
+ * `unseen`, a test row. test: share of test rows. *planted: whether environments_read() would plant an outcome.
+ * STATUS_NOT_FOUND: the folder is not an upload. STATUS_INVALID: the upload does not satisfy these conditions. */
 enum status environments_check_upload(const char *folder, bool plant, double test, bool unseen, bool *planted,
-                                      struct error *err);
+                                      struct environments_rows *rows, struct error *err);
 
 /* Copies the rows i with keep_row[i]; keep_row: [from->rows]; nodes: number of nodes of the tree. The caller frees
  * *environments. */

@@ -464,8 +464,9 @@ enum status environments_read(const char *folder, const struct environments_read
     return status;
 }
 
-/* Refuses a table that leaves too few rows for training or for the test. */
-static enum status check_rows(const struct collection *c, double share, bool unseen, struct error *err)
+/* Counts the rows, and refuses a table that leaves too few for training or for the test. */
+static enum status count_rows(const struct collection *c, double share, bool unseen, struct environments_rows *rows,
+                              struct error *err)
 {
     int64_t *total = calloc((size_t)c->groups.count, sizeof *total), tests = 0;
     bool stated = states_tests(c);
@@ -478,16 +479,17 @@ static enum status check_rows(const struct collection *c, double share, bool uns
     for (int g = 0; !stated && g < c->groups.count; g++)
         tests += (int64_t)floor(share * (double)total[g]);
     free(total);
-    return c->count - tests >= 2 && (tests > 0 || unseen)
+    *rows = (struct environments_rows){c->groups.count, stated, c->count - tests, tests};
+    return rows->training >= 2 && (tests > 0 || unseen)
                ? STATUS_OK
                : error_set(err, STATUS_INVALID, NULL,
                            "has %lld rows in %d environments, which leaves %lld for training and %lld for the test; "
                            "add rows",
-                           (long long)c->count, c->groups.count, (long long)(c->count - tests), (long long)tests);
+                           (long long)c->count, c->groups.count, (long long)rows->training, (long long)tests);
 }
 
 enum status environments_check_upload(const char *folder, bool plant, double test, bool unseen, bool *planted,
-                                      struct error *err)
+                                      struct environments_rows *rows, struct error *err)
 {
     struct collection c;
     enum status status = open_upload(folder, &c, err);
@@ -495,7 +497,7 @@ enum status environments_check_upload(const char *folder, bool plant, double tes
         return status;
     status = environments_read_check(&c, plant, err);
     if (!status)
-        status = check_rows(&c, test, unseen, err);
+        status = count_rows(&c, test, unseen, rows, err);
     *planted = plant || (outcome_column(&c) < 0 && c.target != TARGET_CLASS);
     collection_close(&c);
     return status;

@@ -3,6 +3,7 @@
 #include "core/methods/environments/config.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -74,6 +75,63 @@ enum edge_shape environments_edge_shape(int baseline)
 bool environments_refits(const struct environments_config *c)
 {
     return c->refit && c->baseline != BASELINE_NO_PENALTY && c->baseline != BASELINE_L2_CHANGES;
+}
+
+/* ---- the data set ------------------------------------------------------------------------------------- */
+
+enum status environments_check_data(const struct environments_config *c, const char *data, bool *planted,
+                                    struct environments_rows *rows, struct error *err)
+{
+    char folder[DATASET_PATH];
+    struct error cause = {0};
+    *rows = (struct environments_rows){0};
+    enum status status = dataset_folder(data, c->dataset_name, folder, &cause);
+    if (!status)
+        status = environments_check_upload(folder, c->target == TARGET_PLANTED, c->test_share, c->unseen > 0, planted,
+                                           rows, &cause);
+    return status == STATUS_INVALID || status == STATUS_LIMIT
+               ? error_set(err, STATUS_INVALID, "/config/dataset_name", "%s", cause.message)
+               : STATUS_OK;
+}
+
+static void write_part(const char *name, int64_t rows, double all, double requested, const struct sink *out)
+{
+    sink_begin_object(out, name);
+    sink_integer(out, "samples", rows);
+    sink_number(out, "share", (double)rows / all);
+    sink_number(out, "requested", requested);
+    sink_end_object(out);
+}
+
+enum status environments_division(const void *config, const char *data, const struct sink *out, struct error *err)
+{
+    const struct environments_config *c = config;
+    struct environments_rows rows = {0};
+    char text[160], more[80] = "";
+    bool planted;
+    enum status status = c->data == DATA_TABLE ? environments_check_data(c, data, &planted, &rows, err) : STATUS_OK;
+    if (status)
+        return status;
+    if (rows.environments == 0) {
+        sink_null(out, "division");
+        return STATUS_OK;
+    }
+    if (c->unseen > 0)
+        (void)snprintf(more, sizeof more, "; up to %lld whole environments are tested besides", (long long)c->unseen);
+    (void)snprintf(text, sizeof text, "by %s, within each of %d environments%s",
+                   rows.stated ? "the parts that the file states" : "row", rows.environments, more);
+    double all = (double)(rows.training + rows.test), share = rows.stated ? (double)NAN : c->test_share;
+    sink_begin_object(out, "division");
+    sink_text(out, "by", rows.stated ? "part" : "sample");
+    sink_text(out, "text", text);
+    sink_begin_object(out, "parts");
+    write_part("training", rows.training, all, 1 - share, out);
+    write_part("test", rows.test, all, share, out);
+    sink_end_object(out);
+    sink_begin_list(out, "warnings");
+    sink_end_list(out);
+    sink_end_object(out);
+    return STATUS_OK;
 }
 
 /* ---- faults ------------------------------------------------------------------------------------------- */

@@ -55,6 +55,12 @@ bool environments_refits(const struct environments_config *config);
 double environments_nodes(const struct environments_config *config);
 double environments_leaves(const struct environments_config *config);
 
+/* Refuses an upload without groups, without an outcome or with too few rows. *planted: whether the run plants an
+ * outcome. *rows: zeroed if there is no such data set. */
+enum status environments_check_data(const struct environments_config *config, const char *data, bool *planted,
+                                    struct environments_rows *rows, struct error *err);
+/* Writes the member `division` (method.h); null if there is no such data set. */
+enum status environments_division(const void *config, const char *data, const struct sink *out, struct error *err);
 void environments_check(const void *config, const struct method_faults *faults);
 enum status environments_estimate(const void *config, const char *data, struct method_estimate *out, struct error *err);
 

@@ -42,31 +42,18 @@ enum {
 
 static const char *const dataset_fields[] = {"dataset_name", NULL};
 
-/* Refuses an upload without groups, without an outcome or with too few rows. *planted: whether the run plants one. */
-static enum status check_upload(const struct environments_config *c, const char *data, bool *planted, struct error *err)
-{
-    char folder[DATASET_PATH];
-    struct error cause = {0};
-    enum status status = dataset_folder(data, c->dataset_name, folder, &cause);
-    if (status == STATUS_OK)
-        status = environments_check_upload(folder, c->target == TARGET_PLANTED, c->test_share, c->unseen > 0, planted,
-                                           &cause);
-    return status == STATUS_INVALID || status == STATUS_LIMIT
-               ? error_set(err, STATUS_INVALID, "/config/dataset_name", "%s", cause.message)
-               : STATUS_OK;
-}
-
 static enum status environments_environments_resolve(void *config, const struct method_given *given, const char *data,
                                                      struct error *err)
 {
     struct environments_config *c = config;
     const char *name = c->data == DATA_TABLE ? c->dataset_name : "";
+    struct environments_rows rows;
     bool planted = false;
     enum status status = c->data == DATA_TABLE ? source_named(name, err) : STATUS_OK;
     if (!status)
         status = source_resolve(name, data, c->dataset_hash, err);
     if (!status && c->data == DATA_TABLE)
-        status = check_upload(c, data, &planted, err);
+        status = environments_check_data(c, data, &planted, &rows, err);
     bool published = planted || c->scale == SCALE_PUBLISHED;
     const struct table_fit fit = {&c->features, &c->latent,
                                   LATENT_MOST,  published ? SCALE_AUTO : (enum collection_scale)c->scale,
@@ -107,6 +94,7 @@ const struct method environments_method = {
     .dataset_fields = dataset_fields,
     .resolve = environments_environments_resolve,
     .check = environments_check,
+    .division = environments_division,
     .estimate = environments_estimate,
     .create = environments_create,
     .step = model_run_step,

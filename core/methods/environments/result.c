@@ -114,6 +114,9 @@ enum status environments_result(struct method_run *run, const struct sink *out, 
         return status;
     sink_integer(out, "seed", run->config.seed);
     sink_integer(out, "samples", run->test->rows);
+    enum status divided = environments_division(&run->config, run->base.env.data, out, err);
+    if (divided)
+        return divided;
     write_outcome(out, &run->outcome);
     scale_write(&run->scale, "scale", run->names, out);
     scale_write(&run->outcome_scale, "outcome_scale", NULL, out);
