@@ -505,7 +505,7 @@ class Job:
         elif isinstance(inputs, dict):
             answer = self.client.request("POST", path + _query(parameters), inputs, {"Accept": accept})
         else:
-            body = _npy(np.asarray(inputs, np.float32))
+            body = _npy(_single(inputs))
             answer = self.client.request("POST", path + _query({"batch": 1, **parameters}), body, {"Accept": accept, "Content-Type": NPY})
         if accept == JSON:
             return json.loads(answer.body)
@@ -689,6 +689,21 @@ class SparseMaps:
         return dense
 
 
+def _single(values: Any) -> np.ndarray:
+    """The array in single precision, in which the daemon computes. Warns of whole numbers that lose digits, as the daemon does."""
+    wide = np.asarray(values)
+    if wide.dtype.kind not in "iuf" or wide.itemsize < 4 or wide.dtype == np.float32:
+        return np.asarray(wide, np.float32)
+    with np.errstate(over="ignore", invalid="ignore"):
+        single = wide.astype(np.float32)
+        lost = np.argwhere((np.abs(single) >= 1 << 24) & np.isfinite(single) & (single.astype(np.longdouble) != wide) & (wide == np.floor(wide)))
+    if len(lost):
+        at = tuple(lost[0].tolist())
+        warnings.warn(f"{len(lost)} whole numbers beyond 16777216 lost digits in single precision; the first: element {list(at)}: {wide[at]} became {float(single[at]):.0f}",
+                      RuntimeWarning, stacklevel=3)
+    return single
+
+
 def _unfilled(label: Any) -> List[Any]:
     """The tokens of a sequence; a row of an array is filled up with negative numbers or empty texts."""
     return [token for token in label if not isinstance(label, np.ndarray) or (token != "" if isinstance(token, str) else token >= 0)]
@@ -705,7 +720,7 @@ class _Labels:
         first = Y[0] if len(Y) else None
         array = Y if isinstance(Y, np.ndarray) else None
         if _are_numbers(Y) if numbers is None else numbers:
-            self.form, self.table, self.array = "number", [], np.asarray(Y, np.float32)
+            self.form, self.table, self.array = "number", [], _single(Y)
             if self.array.ndim not in (1, 2) or not np.isfinite(self.array).all():
                 raise ValueError(f"Y must be finite numbers, [n] or [n][numbers]; got shape {self.array.shape}")
             if self.names is not None and len(self.names) != (1 if self.array.ndim == 1 else self.array.shape[1]):
@@ -872,6 +887,8 @@ def _check(estimator: Any, X: Any, y: Any = None, reset: bool = True, **rules: A
     names = getattr(estimator, "feature_names_in_", None)
     if not reset and names is not None and hasattr(X, "columns") and len(X.columns) > len(names) and set(names) <= set(X.columns):
         X = _columns(X, names)  # other differences are for scikit-learn to refuse
+    if getattr(_plain(X), "dtype", np.dtype(object)).kind in "iuf" and not hasattr(X, "toarray"):
+        _single(_plain(X))  # warns
     try:
         from sklearn.utils.validation import validate_data  # scikit-learn 1.6 and later
         return validate_data(estimator, X, *([y] if y is not None else []), reset=reset, **wants)
@@ -1416,7 +1433,7 @@ class Trees(_TransformerMixin, _RegressorMixin, _Estimator):
         if len(groups) != len(X):
             raise ValueError(f"groups must have one name for each of the {len(X)} rows; got {len(groups)}")
         client = self._client()
-        table = np.column_stack([X, np.asarray(y, np.float32)])
+        table = np.column_stack([X, _single(y)])
         names = np.array([f"x{at}" for at in range(X.shape[1])] + ["y"])
         data = client.upload(_npz({"x": table, "columns": names, "group": np.array(groups)}), "npz")
         config = {"data": "table", "dataset_name": data["name"], "target": "read", "features": X.shape[1], "unseen": 0, "test_share": 0.3 if len(X) < 100 else 0.1,

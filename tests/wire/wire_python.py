@@ -353,6 +353,19 @@ class Sets(unittest.TestCase):
         self.assertEqual(client.upload(table, "csv", label="Kind", dry_run=True)["samples"], 3)
         self.assertEqual([motifd._query(one) for one in ({"x": True}, {"x": {"b", "a"}}, {"x": None}, {"x": 0.5})], ["?x=1", "?x=a%2Cb", "", "?x=0.5"])
 
+    def test_whole_numbers_that_lose_digits_cause_a_warning(self):
+        for values in (np.array([[1, 16777217]]), np.array([[1, 16777217.0]]), np.array([[1, 16777217]], "u4")):
+            with self.assertWarnsRegex(RuntimeWarning, r"1 whole numbers .* element \[0, 1\]: 16777217(.0)? became 16777216"):
+                motifd._single(values)
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            for values in ([[1, 2]], np.array([1 << 25, -(1 << 63)]), np.array([16777217.5, np.inf, np.nan, 1e300]), np.array([1 << 24], "i4"), np.array([True])):
+                self.assertEqual(motifd._single(values).dtype, np.float32)
+        X = table()
+        X[3, 1] = 16777217
+        with self.assertWarnsRegex(RuntimeWarning, r"element \[3, 1\]"):
+            motifd.NMF(DAEMON.url, n_components=2).fit(abs(X))
+
     def test_frames_are_read_by_the_names_of_their_columns(self):
         try:
             import pandas
