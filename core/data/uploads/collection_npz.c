@@ -1,5 +1,5 @@
-/* Reads NumPy's files. An .npz has these members (in brackets: other names that are accepted; docs/reference/files.md
- * describes the forms of each):
+/* Reads NumPy's files. An .npz has these members in any order (in brackets: other names that are accepted;
+ * docs/reference/files.md describes the forms of each):
  *
  *   x          (X, data, images, inputs) the samples
  *   y          (labels, targets) the labels, or numbers
@@ -17,9 +17,9 @@
  * and exactly one tensor has none of these names, that tensor is x. An archive can contain several files
  * (collection_tar.c).
  *
- * The reader passes the values of x on to the collection while they arrive, so that memory does not grow with them.
- * It keeps the other arrays in memory until the end of the file. It reads x as a whole only if x is in column-major
- * order. */
+ * The reader passes the values of x on to the collection while they arrive, so that memory does not grow with them. If
+ * `options` or `length` may follow, the bytes of x wait in the store of the values until the end of the file. The other
+ * arrays stay in memory. The reader has x in memory as a whole only if it is in column-major order. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
