@@ -262,7 +262,8 @@ static enum status plan_best(struct planner *p, unsigned char *part, struct erro
         if (status)
             return status;
         stratify(p);
-        improve(p);
+        if (whole_cost(p) > LESS) /* else no change can lower the cost enough */
+            improve(p);
         double cost = whole_cost(p);
         p->work += (double)p->u->names * p->r->parts;
         if (cost < best - LESS) {
