@@ -64,7 +64,7 @@ struct rows {
 static struct rows rows_of(const struct environments_config *c, const char *data)
 {
     struct rows r = {.features = (double)c->inputs, .nodes = environments_nodes(c)};
-    struct table_size size = {TABLE_ROWS, (int)c->features, 0};
+    struct table_size size = {.rows = TABLE_ROWS, .columns = (int)c->features};
     if (c->data != DATA_TABLE) {
         double seen = fmax(1, environments_leaves(c) - (double)c->unseen);
         r.rows = seen * (double)c->samples;

@@ -72,9 +72,15 @@ enum status table_divide(const struct table_request *r, const char *data, struct
 
 enum status table_division_check(const struct table_request *r, const char *data, struct error *err)
 {
+    enum { MANY = 1000 }; /* so many single rows can always be divided, so a plan, which takes seconds, is not needed */
     struct collection c = {0};
     struct division d = {0};
-    enum status status = table_divide(r, data, &c, &d, err);
+    struct table_size size;
+    bool plain = r->test_group[0] == '\0' && (r->split == SPLIT_AUTO || r->split == SPLIT_ROWS);
+    enum status status = STATUS_OK;
+    if (plain && source_size(r->source, data, &size) && size.rows >= MANY && !size.stated)
+        return STATUS_OK;
+    status = table_divide(r, data, &c, &d, err);
     division_close(&d);
     collection_close(&c);
     return status;

@@ -6,6 +6,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "core/data/division/division.h"
 #include "core/data/uploads/collection.h"
 #include "core/metrics/components.h"
 
@@ -65,7 +66,10 @@ bool source_size(const char *source, const char *data, struct table_size *out)
         return false;
     bool table = c.kind == COLLECTION_TABLE && c.count > 0 && c.count <= 1 << 30;
     if (table)
-        *out = (struct table_size){(int)c.count, c.cols, (int64_t)what.st_size};
+        *out = (struct table_size){.rows = (int)c.count,
+                                   .columns = c.cols,
+                                   .stated = c.group || c.part || c.vocabulary.count > DIVISION_NAMES,
+                                   .bytes = (int64_t)what.st_size};
     collection_close(&c);
     return table;
 }

@@ -21,6 +21,7 @@ enum status source_resolve(const char *source, const char *data, char hash[CONFI
  * such table, or if the operator has filled the folder. */
 struct table_size {
     int rows, columns;
+    bool stated; /* the rows have groups or parts, or more names than a division can distinguish */
     int64_t bytes;
 };
 bool source_size(const char *source, const char *data, struct table_size *out);
