@@ -67,21 +67,21 @@ enum status api_create(const struct api_options *options, struct api **out, stru
     const struct query_handlers handlers = {query_answer, computation_answer};
     enum status status = query_routes_create(&fixed, &handlers, api->options.methods, api->options.method_count,
                                              &api->query_routes, err);
-    if (status == STATUS_OK) {
+    if (!status) {
         api->routes = query_routes_table(api->query_routes);
         status = counters_create(&api->routes, &api->counters, err);
     }
-    if (status == STATUS_OK) {
+    if (!status) {
         status = model_cache_create(api->options.storage, api->options.kernels, api->options.data,
                                     api->options.model_cache_bytes, &api->models, err);
     }
-    if (status == STATUS_OK)
+    if (!status)
         status = query_gate_create(api->options.queries_at_once, api->options.queries_waiting, &api->gate, err);
-    if (status == STATUS_OK)
+    if (!status)
         status = trainers_create(&api->trainers, err);
-    if (status == STATUS_OK)
+    if (!status)
         status = openapi_build(api, &api->openapi, err);
-    if (status != STATUS_OK) {
+    if (status) {
         api_destroy(api);
         return status;
     }
@@ -206,7 +206,7 @@ static bool states_format(struct exchange *x)
 {
     struct error err;
     error_clear(&err);
-    if (query_parse(x->match.query, &x->query, &err) != STATUS_OK)
+    if (query_parse(x->match.query, &x->query, &err))
         return false;
     return route_parameter(x->match.route, PARAMETER_FORMAT) != NULL && exchange_query(x, PARAMETER_FORMAT) != NULL;
 }

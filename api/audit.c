@@ -34,7 +34,7 @@ bool audit_begin(struct exchange *x, bool *noted)
     copy_text(entry.request, sizeof entry.request, x->response->id);
     copy_text(entry.method, sizeof entry.method, x->request->method);
     copy_text(entry.target, sizeof entry.target, x->request->target);
-    if (storage_audit_begin(x->api->options.storage, &entry, &err) != STATUS_OK) {
+    if (storage_audit_begin(x->api->options.storage, &entry, &err)) {
         respond_error(x, &err);
         return false;
     }
@@ -87,7 +87,7 @@ void audit_list(struct exchange *x)
     }
     int64_t before = cursor != NULL ? strtoll(text, NULL, 10) : INT64_MAX;
     error_clear(&err);
-    if (storage_audit_list(x->api->options.storage, before, limit, &x->arena, &entries, &count, &err) != STATUS_OK) {
+    if (storage_audit_list(x->api->options.storage, before, limit, &x->arena, &entries, &count, &err)) {
         respond_error(x, &err);
         return;
     }

@@ -24,7 +24,7 @@ void tokens_handle(struct exchange *x)
                              : error_set(&err, STATUS_UNAVAILABLE, NULL, "this daemon has no tokens");
     if (status == STATUS_INVALID)
         respond_problem(x, PROBLEM_BAD_REQUEST, "%s", err.message);
-    else if (status != STATUS_OK)
+    else if (status)
         respond_error(x, &err);
     else if (request.action == API_TOKEN_REVOKE)
         respond_empty(x, 204);

@@ -138,7 +138,7 @@ static enum status conv_shape(struct map_shape shape, int kernel_h, double peak,
 {
     struct conv c = {.kernels = bench_kernels(options, err), .pool = pool, .shape = shape, .kernel_h = kernel_h};
     enum status status = conv_open(&c, err);
-    if (status == STATUS_OK)
+    if (!status)
         conv_measure(&c, peak, seconds, thread_pool_threads(pool), sink);
     conv_close(&c);
     return status;
@@ -150,7 +150,7 @@ static enum status conv_passes(const struct bench_options *options, struct threa
     enum status status = STATUS_OK;
     double peak = bench_fma_peak(pool, seconds);
     int batch = options->batch ? options->batch : 10;
-    for (size_t i = 0; i < WIDTHS && status == STATUS_OK; i++)
+    for (size_t i = 0; i < WIDTHS && !status; i++)
         status = conv_shape((struct map_shape){batch, widths[i], SIZE, SIZE, 1, 1}, 3, peak, options, pool, seconds,
                             sink, err);
     return status;
@@ -163,7 +163,7 @@ static enum status line_passes(const struct bench_options *options, struct threa
     enum status status = STATUS_OK;
     double peak = bench_fma_peak(pool, seconds);
     int batch = options->batch ? options->batch : 10;
-    for (int i = 0; i < 4 && status == STATUS_OK; i++)
+    for (int i = 0; i < 4 && !status; i++)
         status = conv_shape((struct map_shape){batch, channels[i / 2], 1, columns[i % 2], 0, 1}, 1, peak, options, pool,
                             seconds, sink, err);
     return status;
@@ -173,7 +173,7 @@ static enum status conv_units(const struct bench_options *options, struct thread
                               const struct sink *sink, struct error *err)
 {
     enum status status = STATUS_OK;
-    for (size_t i = 0; i < WIDTHS && status == STATUS_OK; i++)
+    for (size_t i = 0; i < WIDTHS && !status; i++)
         status =
             widths[i] % 16 || widths[i] > 64 ? STATUS_OK : bench_unit(options, pool, widths[i], seconds, sink, err);
     return status;
@@ -188,10 +188,10 @@ static enum status conv_lists(const struct bench_options *options, const char *n
     double seconds = options->seconds > 0 ? options->seconds : 0.5;
     enum status status = STATUS_OK;
     sink_begin_list(sink, name);
-    for (int threads = first; threads <= last && status == STATUS_OK; threads++) {
+    for (int threads = first; threads <= last && !status; threads++) {
         struct thread_pool *pool;
         status = thread_pool_create(threads, &pool, err);
-        if (status != STATUS_OK)
+        if (status)
             break;
         status = run(options, pool, seconds, sink, err);
         thread_pool_destroy(pool);
@@ -205,7 +205,7 @@ enum status bench_conv3x3(const struct bench_options *options, const struct sink
     if (!bench_kernels(options, err))
         return STATUS_INVALID;
     enum status status = conv_lists(options, "results", conv_passes, sink, err);
-    return status == STATUS_OK ? conv_lists(options, "residual_units", conv_units, sink, err) : status;
+    return !status ? conv_lists(options, "residual_units", conv_units, sink, err) : status;
 }
 
 enum status bench_conv1x3(const struct bench_options *options, const struct sink *sink, struct error *err)

@@ -102,11 +102,11 @@ enum status bench_gemm(const struct bench_options *options, const struct sink *s
         return STATUS_INVALID;
     int threads = options->threads ? options->threads : 1;
     enum status status = thread_pool_create(threads, &p.pool, err);
-    if (status != STATUS_OK)
+    if (status)
         return status;
     double peak = bench_fma_peak(p.pool, seconds);
     sink_begin_list(sink, "results");
-    for (size_t i = 0; i < sizeof shapes / sizeof *shapes && status == STATUS_OK; i++) {
+    for (size_t i = 0; i < sizeof shapes / sizeof *shapes && !status; i++) {
         p.shape = shapes[i];
         status = bench_gemm_measure(&p, peak, seconds, sink, err);
     }

@@ -156,13 +156,13 @@ enum status bench_passes(const struct bench_options *options, const struct sink 
     if (!p.kernels)
         return STATUS_INVALID;
     enum status status = thread_pool_create(options->threads ? options->threads : 2, &p.pool, err);
-    if (status != STATUS_OK)
+    if (status)
         return status;
     sink_begin_list(sink, "results");
-    for (int i = 0; i < 2 && status == STATUS_OK; i++) {
+    for (int i = 0; i < 2 && !status; i++) {
         status = passes_open(&p, options->batch ? options->batch : 10, channels[i],
                              options->density > 0 ? options->density : 0.5, err);
-        for (p.pass = 0; p.pass < (i == 0 ? PASSES : PLANAR + 1) && status == STATUS_OK; p.pass++) {
+        for (p.pass = 0; p.pass < (i == 0 ? PASSES : PLANAR + 1) && !status; p.pass++) {
             sink_begin_object(sink, NULL);
             sink_integer(sink, "threads", thread_pool_threads(p.pool));
             sink_integer(sink, "channels", p.pass >= THRESHOLD ? MOTIFS : channels[i]);

@@ -145,7 +145,7 @@ static enum status peak_threads(int threads, double seconds, const struct sink *
 {
     struct copy copy = {0};
     enum status status = thread_pool_create(threads, &copy.pool, err);
-    if (status != STATUS_OK)
+    if (status)
         return status;
     size_t total = (size_t)COPY_CHUNKS * COPY_CHUNK_BYTES;
     copy.from = aligned_alloc(64, total);
@@ -175,7 +175,7 @@ enum status bench_peak(const struct bench_options *options, const struct sink *s
     int first = options->threads ? options->threads : 1, last = options->threads ? options->threads : 2;
     enum status status = STATUS_OK;
     sink_begin_list(sink, "results");
-    for (int threads = first; threads <= last && status == STATUS_OK; threads++)
+    for (int threads = first; threads <= last && !status; threads++)
         status = peak_threads(threads, seconds, sink, err);
     sink_end_list(sink);
     return status;

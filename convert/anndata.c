@@ -35,7 +35,7 @@ static enum status open_layer(hid_t file, const char *layer, struct matrix **mat
 static bool has_layer(hid_t file, const char *layer)
 {
     hid_t layers;
-    if (!hdf5_is_group(file, "layers") || hdf5_open_group(file, "layers", &layers, NULL) != STATUS_OK)
+    if (!hdf5_is_group(file, "layers") || hdf5_open_group(file, "layers", &layers, NULL))
         return false;
     bool found = hdf5_has(layers, layer);
     H5Gclose(layers);

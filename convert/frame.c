@@ -159,7 +159,7 @@ static enum status open_member(const struct frame *f, struct column *c, struct e
     if (!good)
         return error_memory(err, "a column");
     (void)snprintf(list, sizeof list, "%s_categories", c->name);
-    if (!hdf5_is_group(f->file, "uns") || hdf5_open_group(f->file, "uns", &uns, err) != STATUS_OK)
+    if (!hdf5_is_group(f->file, "uns") || hdf5_open_group(f->file, "uns", &uns, err))
         return STATUS_OK;
     if (c->kind == COLUMN_INTEGER && hdf5_has(uns, list))
         status = column_set_categories(c, uns, list, err);

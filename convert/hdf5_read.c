@@ -36,7 +36,7 @@ static enum status open_child(hid_t group, const char *name, hid_t *child, struc
 bool hdf5_is_group(hid_t group, const char *name)
 {
     hid_t child;
-    bool is_group = open_child(group, name, &child, NULL) == STATUS_OK && H5Iget_type(child) == H5I_GROUP;
+    bool is_group = !open_child(group, name, &child, NULL) && H5Iget_type(child) == H5I_GROUP;
     if (child >= 0)
         H5Oclose(child);
     return is_group;

@@ -51,7 +51,7 @@ static void set_field(const struct config_field *field, const cJSON *value, bool
         api_faults_add(faults, pointer, "must be %s; got %s", allowed, json_type_name(value));
         status = STATUS_OK;
     }
-    if (status != STATUS_OK)
+    if (status)
         api_faults_add(faults, pointer, "%s", err.message);
     buf_close(&joined);
 }
@@ -252,9 +252,9 @@ enum status config_start(const struct method *method, const struct method_preset
     if (*config == NULL)
         return error_memory(err, "a configuration");
     enum status status = config_defaults(&method->config, *config, err);
-    if (status == STATUS_OK && preset != NULL)
+    if (!status && preset != NULL)
         status = config_apply(&method->config, *config, preset->settings, err);
-    if (status != STATUS_OK) {
+    if (status) {
         free(*config);
         *config = NULL;
     }
@@ -271,17 +271,17 @@ enum status config_read_back(const struct method *method, const char *text, size
     error_clear(&parse);
     *config = NULL;
     enum status status = json_parse(text, bytes, &root, &parse);
-    if (status != STATUS_OK || !cJSON_IsObject(root)) {
+    if (status || !cJSON_IsObject(root)) {
         char pointer[256]; /* long enough for the prefix and the name; a fault truncates longer text */
         (void)snprintf(pointer, sizeof pointer, "%s%s", prefix, parse.pointer);
-        api_faults_add(faults, pointer, "%s", status != STATUS_OK ? parse.message : "must be an object");
+        api_faults_add(faults, pointer, "%s", status ? parse.message : "must be an object");
         cJSON_Delete(root);
-        return error_set(err, status != STATUS_OK ? status : STATUS_INVALID, pointer, "%s",
-                         status != STATUS_OK ? parse.message : "must be an object");
+        return error_set(err, status ? status : STATUS_INVALID, pointer, "%s",
+                         status ? parse.message : "must be an object");
     }
     size_t before = faults->count + faults->more;
     status = config_start(method, NULL, config, err);
-    if (status == STATUS_OK) {
+    if (!status) {
         config_read_object(method, root, prefix, true, *config, faults);
         config_check(method, root, *config, prefix, faults);
         if (faults->count + faults->more > before) {
@@ -327,7 +327,7 @@ enum status config_show(const struct method *method, const void *config, const s
 {
     void *defaults;
     enum status status = config_start(method, NULL, &defaults, err);
-    if (status != STATUS_OK)
+    if (status)
         return status;
     sink_begin_object(out, "config");
     for (int rank = 0; rank < RANKS; rank++) {
@@ -352,7 +352,7 @@ enum status config_warn(const struct method *method, const char *preset, const v
     void *start;
     char pointer[128];
     enum status status = config_start(method, preset != NULL ? method_preset(method, preset) : NULL, &start, err);
-    if (status != STATUS_OK)
+    if (status)
         return status;
     sink_begin_list(out, "warnings");
     for (size_t i = 0; i < method->config.count; i++) {

@@ -79,7 +79,7 @@ enum status http_create(const char *server, const char *token, struct http **out
         return error_set(err, STATUS_NO_MEMORY, NULL, "libcurl cannot be initialised");
     }
     enum status status = open_http(http, server, token, err);
-    if (status != STATUS_OK) {
+    if (status) {
         http_destroy(http);
         return status;
     }

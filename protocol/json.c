@@ -143,7 +143,7 @@ static enum status scan_string(struct scanner *s)
         if (*s->at == '\\') {
             s->at++;
             enum status status = scan_escape(s);
-            if (status != STATUS_OK)
+            if (status)
                 return status;
         } else if ((unsigned char)*s->at < 0x20) {
             return fault(s, STATUS_CORRUPT, "control character in text");
@@ -236,7 +236,7 @@ static enum status scan_member(struct scanner *s)
     struct step *step = &s->way[s->depth];
     *step = (struct step){"", 0, 0};
     enum status status = scan_string(s);
-    if (status != STATUS_OK)
+    if (status)
         return status;
     *step = (struct step){key, (size_t)(s->at - 1 - key), 0};
     s->depth++;
@@ -274,7 +274,7 @@ static enum status scan_group(struct scanner *s, char close)
             return fault(s, STATUS_LIMIT, "an object may have %d members at most", JSON_MEMBERS);
         skip_space(s);
         enum status status = close == '}' ? scan_member(s) : scan_item(s, count);
-        if (status != STATUS_OK)
+        if (status)
             return status;
         skip_space(s);
         if (s->at < s->end && *s->at == close) {
@@ -313,7 +313,7 @@ enum status json_scan(const char *text, size_t bytes, struct error *err)
     if (bytes == 0)
         return error_set(s.err, STATUS_CORRUPT, "", "the JSON text is empty");
     enum status status = scan_value(&s);
-    if (status != STATUS_OK)
+    if (status)
         return status;
     skip_space(&s);
     return s.at == s.end ? STATUS_OK : fault(&s, STATUS_CORRUPT, "more text follows the value");
@@ -341,7 +341,7 @@ static enum status check_duplicates(const cJSON *value, struct step *way, int de
         }
         if (item->child != NULL) {
             enum status status = check_duplicates(item, way, depth + 1, err);
-            if (status != STATUS_OK)
+            if (status)
                 return status;
         }
     }
@@ -352,14 +352,14 @@ enum status json_parse(const char *text, size_t bytes, cJSON **root, struct erro
 {
     *root = NULL;
     enum status status = json_scan(text, bytes, err);
-    if (status != STATUS_OK)
+    if (status)
         return status;
     cJSON *tree = cJSON_ParseWithLengthOpts(text, bytes, NULL, false);
     if (tree == NULL) /* the text is valid, so memory is short */
         return error_set(err, STATUS_NO_MEMORY, "", "not enough memory for a JSON text of %zu bytes", bytes);
     struct step way[JSON_DEPTH + 1];
     status = check_duplicates(tree, way, 0, err);
-    if (status != STATUS_OK) {
+    if (status) {
         cJSON_Delete(tree);
         return status;
     }
@@ -420,7 +420,7 @@ bool json_member_text(const char *document, const char *name, char *out, size_t 
 {
     cJSON *root = NULL;
     out[0] = '\0';
-    if (document == NULL || json_parse(document, strlen(document), &root, NULL) != STATUS_OK)
+    if (document == NULL || json_parse(document, strlen(document), &root, NULL))
         return false;
     const char *text = cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(root, name));
     bool fits = text != NULL && strlen(text) < room;

@@ -64,7 +64,7 @@ static void notices_metrics(struct daemon *daemon, struct buf *out)
     struct notices_stats stats;
     int64_t waiting = 0;
     struct notices *notices = daemon->notices;
-    if (notices == NULL || storage_notice_count(daemon->storage, &waiting, NULL) != STATUS_OK)
+    if (notices == NULL || storage_notice_count(daemon->storage, &waiting, NULL))
         return;
     notices_stats_read(notices, &stats);
     prometheus_family(out, "motifd_notices_total", "counter",
@@ -145,7 +145,7 @@ static enum status tokens(void *context, const struct api_token_request *request
 {
     struct daemon *daemon = context;
     enum status status = tokens_do(daemon->storage, request, out, err);
-    if (status == STATUS_OK && request->action == API_TOKEN_CREATE)
+    if (!status && request->action == API_TOKEN_CREATE)
         auth_demand(&daemon->auth);
     return status;
 }

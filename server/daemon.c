@@ -157,7 +157,7 @@ static enum status start_core(struct daemon *daemon, struct error *err)
     const struct kernels *kernels = daemon->kernels;
     size_t method_count = 0;
     const struct method *const *methods = methods_all(&method_count);
-    if (find_executors(daemon, err) != STATUS_OK)
+    if (find_executors(daemon, err))
         return err->code;
     struct executor_options executor = {
         .executor = daemon->executors[0],
@@ -240,7 +240,7 @@ static enum status start_storage(struct daemon *daemon, struct error *err)
                                       .stall_ms = daemon->settings->event_stall_ms,
                                       .most = (int)daemon->settings->streams,
                                       .per_caller = (int)daemon->settings->streams_per_token};
-    if (streams_create(&streams, &daemon->streams, err) != STATUS_OK)
+    if (streams_create(&streams, &daemon->streams, err))
         return err->code;
     struct storage_options options = {
         .path = daemon->settings->db,
@@ -255,15 +255,13 @@ static enum status start_storage(struct daemon *daemon, struct error *err)
     };
     struct error cause = {0};
     enum status status = storage_open(&options, &daemon->storage, &cause);
-    if (status != STATUS_OK)
+    if (status)
         (void)error_set(err, status, NULL, "%s: %s", options.path, cause.message);
-    if (status != STATUS_OK)
+    if (status)
         return status;
     tokens_key_remove(options.path); /* a killed daemon leaves its key */
     status = streams_start(daemon->streams, daemon->storage, err);
-    return status != STATUS_OK
-               ? status
-               : auth_init(&daemon->auth, daemon->storage, daemon->loopback, daemon->settings->token, err);
+    return status ? status : auth_init(&daemon->auth, daemon->storage, daemon->loopback, daemon->settings->token, err);
 }
 
 /* Reads the certificate at the start and at SIGHUP. Logs a warning if other users can read the key. */
@@ -277,7 +275,7 @@ static enum status read_certificate(struct daemon *daemon, struct error *err)
     if (settings->tls_cert[0] == '\0')
         return STATUS_OK;
     enum status status = certificate_load(settings->tls_cert, settings->tls_key, &expires, err);
-    if (status != STATUS_OK)
+    if (status)
         return status;
     daemon->tls = true;
     char until[32];
@@ -297,7 +295,7 @@ static enum status start_http(struct daemon *daemon, struct error *err)
 {
     const struct settings *settings = daemon->settings;
     enum status status = read_certificate(daemon, err);
-    if (status != STATUS_OK)
+    if (status)
         return status;
     struct http_options options = {
         .host = daemon->host,
@@ -345,7 +343,7 @@ static void share_key(struct daemon *daemon)
     struct tokens_key key;
     local_url(daemon, key.url);
     memcpy(key.key, daemon->auth.key, sizeof key.key);
-    if (tokens_key_write(daemon->settings->db, &key, &err) != STATUS_OK) {
+    if (tokens_key_write(daemon->settings->db, &key, &err)) {
         journal_line(daemon->journal, LOG_LEVEL_WARN, JOURNAL_SERVER, NULL, NULL,
                      "`motifd token` cannot reach this daemon: %s", err.message);
     }
@@ -366,32 +364,32 @@ static enum status start(struct daemon *daemon, struct error *err)
     int level = journal_level(daemon->settings->log_level);
     enum status status =
         journal_open(&daemon->journal, STDERR_FILENO, level >= 0 ? (enum log_level)level : LOG_LEVEL_INFO, err);
-    if (status != STATUS_OK)
+    if (status)
         return status;
     status = settings_address(daemon->settings->listen, daemon->host, sizeof daemon->host, &daemon->port,
                               &daemon->loopback, err);
-    if (status != STATUS_OK)
+    if (status)
         return status;
     status = start_kernels(daemon, err);
-    if (status != STATUS_OK)
+    if (status)
         return status;
     status = deal_threads(daemon, err);
-    if (status != STATUS_OK)
+    if (status)
         return status;
     status = start_storage(daemon, err);
-    if (status != STATUS_OK)
+    if (status)
         return status;
     status = dataset_root_make(daemon->settings->data, err);
-    if (status != STATUS_OK)
+    if (status)
         return status;
     status = start_notices(daemon, err);
-    if (status != STATUS_OK)
+    if (status)
         return status;
     status = crash_prepare(daemon->settings->db, daemon->facts.build, err); /* a file beside the database */
-    if (status != STATUS_OK)
+    if (status)
         return status;
     status = start_core(daemon, err);
-    if (status != STATUS_OK)
+    if (status)
         return status;
     struct scheduler_options options = {
         .storage = daemon->storage,
@@ -403,10 +401,10 @@ static enum status start(struct daemon *daemon, struct error *err)
         .context = &daemon->executor,
     };
     status = scheduler_start(&options, &daemon->scheduler, err);
-    if (status != STATUS_OK)
+    if (status)
         return status;
     status = start_http(daemon, err);
-    if (status != STATUS_OK)
+    if (status)
         return status;
     share_key(daemon);
     return STATUS_OK;
@@ -444,7 +442,7 @@ static void say_listening(const struct daemon *daemon)
 static bool store_lives(struct daemon *daemon, bool *writable)
 {
     struct error err = {0};
-    bool now = storage_writable(daemon->storage, &err) == STATUS_OK;
+    bool now = !storage_writable(daemon->storage, &err);
     if (now != *writable) {
         *writable = now;
         journal_line(daemon->journal, now ? LOG_LEVEL_INFO : LOG_LEVEL_ERROR, JOURNAL_SERVER, NULL, NULL,
@@ -457,7 +455,7 @@ static bool store_lives(struct daemon *daemon, bool *writable)
 static void renew_certificate(struct daemon *daemon)
 {
     struct error err = {0};
-    if (read_certificate(daemon, &err) != STATUS_OK) {
+    if (read_certificate(daemon, &err)) {
         journal_line(daemon->journal, LOG_LEVEL_ERROR, JOURNAL_SERVER, NULL, NULL,
                      "the new TLS certificate cannot be used and the old one stays: %s", err.message);
     }
@@ -550,9 +548,9 @@ int daemon_serve(const struct settings *settings)
     struct error err = {0};
     enum status status = signals_catch(&err);
     priority_answer(); /* threads that this thread starts inherit the priority; the workers then change theirs */
-    if (status == STATUS_OK)
+    if (!status)
         status = start(&daemon, &err);
-    if (status != STATUS_OK) {
+    if (status) {
         (void)fprintf(stderr, "motifd: %s\n", err.message);
         stop(&daemon);
         crash_finish(); /* removes the empty file of the crash report */

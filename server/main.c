@@ -48,7 +48,7 @@ static int serve(int argc, char **argv)
     static struct settings settings; /* static, because it is too large for the stack */
     struct settings_faults faults = {.add = say_fault};
     bool wants_help = false;
-    if (settings_read(&settings, argc, argv, &faults, &wants_help) != STATUS_OK) {
+    if (settings_read(&settings, argc, argv, &faults, &wants_help)) {
         (void)fputs("motifd serve --help lists the settings\n", stderr);
         return EXIT_USAGE;
     }

@@ -89,7 +89,7 @@ static void *scheduler_work(void *context)
         (void)pthread_mutex_unlock(&scheduler->lock);
         enum status status = claim(worker, job, &err);
         (void)pthread_mutex_lock(&scheduler->lock);
-        if (status == STATUS_OK) {
+        if (!status) {
             run_job(worker, job); /* if a drain has begun since the claim, the job yields at once */
             continue;
         }

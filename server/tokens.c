@@ -25,7 +25,7 @@ static enum status create(struct storage *storage, const struct api_token_reques
     if (scope == API_SCOPE_NONE)
         return error_set(err, STATUS_INVALID, NULL, "the scope must be read, submit or admin");
     enum status status = auth_create(storage, request->name, scope, expires, secret, err);
-    if (status == STATUS_OK) {
+    if (!status) {
         buf_format(out, "%s\n", secret);
         sodium_memzero(secret, sizeof secret);
     }
@@ -58,7 +58,7 @@ static enum status tokens_list(struct storage *storage, struct buf *out, struct 
     size_t count = 0;
     arena_init(&arena, 4096, 0);
     enum status status = storage_token_list(storage, &arena, &tokens, &count, err);
-    for (size_t i = 0; status == STATUS_OK && i < count; i++) {
+    for (size_t i = 0; !status && i < count; i++) {
         add_name(out, tokens[i].name);
         buf_format(out, " %-8s", auth_scope_name((enum api_scope)tokens[i].scope));
         add_day(out, tokens[i].created_at, "");

@@ -25,7 +25,7 @@ static enum status distributed_run_spread(struct comm *comm, struct answer *answ
     enum status status = comm_broadcast(comm, answer, sizeof *answer, 0, err);
     if (status)
         return status;
-    if (answer->status != STATUS_OK)
+    if (answer->status)
         return error_set(err, answer->status, answer->error.pointer, "%s", answer->error.message);
     return STATUS_OK;
 }
@@ -137,7 +137,7 @@ static enum status distributed_run_list(void *context, enum run_of of, struct ar
     struct answer answer = {0};
     if (outside(distributed)) {
         answer.status = distributed->outside.list(distributed->outside.context, of, arena, out, count, &answer.error);
-        answer.count = answer.status == STATUS_OK ? *count : 0;
+        answer.count = !answer.status ? *count : 0;
     }
     enum status status = distributed_run_spread(distributed->comm, &answer, err);
     if (!status && !outside(distributed)) {
@@ -202,7 +202,7 @@ static enum status open_checkpoint(void *context, enum run_of of, struct storage
     if (outside(distributed)) {
         answer.status = distributed->outside.open(distributed->outside.context, of, pick, reader, from, &answer.info,
                                                   &answer.error);
-        answer.count = answer.status == STATUS_OK ? from->total_bytes : 0;
+        answer.count = !answer.status ? from->total_bytes : 0;
     }
     enum status status = distributed_run_spread(distributed->comm, &answer, err);
     if (info != NULL)

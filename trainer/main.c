@@ -278,7 +278,7 @@ int main(int argc, char **argv)
         print_usage(stdout);
         return EXIT_ENDED;
     }
-    if (status || read_arguments(&given, &arguments, &err) != STATUS_OK) {
+    if (status || read_arguments(&given, &arguments, &err)) {
         (void)fprintf(stderr, "%s: %s\n\n", ranks_program, err.message);
         print_usage(stderr);
         return EXIT_USAGE;
@@ -294,7 +294,7 @@ int main(int argc, char **argv)
         (void)fprintf(stderr, "%s: cannot limit the memory\n", ranks_program);
         return EXIT_USAGE;
     }
-    if (ranks_open(&argc, &argv, &comm, &err) != STATUS_OK) {
+    if (ranks_open(&argc, &argv, &comm, &err)) {
         (void)fprintf(stderr, "%s: %s\n", ranks_program, err.message);
         return EXIT_LOST;
     }

@@ -44,7 +44,7 @@ double report_seconds_before(const char *progress)
 {
     cJSON *root = NULL;
     double seconds = 0.0;
-    if (progress != NULL && json_parse(progress, strlen(progress), &root, NULL) == STATUS_OK) {
+    if (progress != NULL && !json_parse(progress, strlen(progress), &root, NULL)) {
         const cJSON *item = cJSON_GetObjectItemCaseSensitive(root, "seconds");
         seconds = cJSON_IsNumber(item) && item->valuedouble > 0.0 ? item->valuedouble : 0.0;
         cJSON_Delete(root);
@@ -160,9 +160,9 @@ static enum status add_common(struct job_run *run, struct buf *out, struct error
     char weights[HASH_TEXT];
     cJSON *written = NULL;
     enum status status = json_parse(out->data, out->size, &written, err);
-    if (status == STATUS_OK)
+    if (!status)
         status = checkpoint_weights(run, weights, err);
-    if (status == STATUS_OK) {
+    if (!status) {
         bool empty = written->child == NULL;
         out->data[--out->size] = '\0'; /* removes the closing brace */
         buf_text(out, empty ? "\"kind\":" : ",\"kind\":");
@@ -194,13 +194,13 @@ char *report_result(struct job_run *run, struct error *err)
     sink_begin_object(&json.sink, NULL);
     enum status status = method_result(run->method, run->run, &json.sink, err);
     sink_end_object(&json.sink);
-    if (status == STATUS_OK)
+    if (!status)
         status = buf_status(&out, "the result", err);
-    if (status == STATUS_OK && !json_sink_done(&json))
+    if (!status && !json_sink_done(&json))
         status = error_set(err, STATUS_INTERNAL, NULL, "the method wrote a result that is not valid JSON");
-    if (status == STATUS_OK)
+    if (!status)
         status = add_common(run, &out, err);
-    if (status != STATUS_OK) {
+    if (status) {
         buf_close(&out);
         return NULL;
     }

@@ -38,7 +38,7 @@ static enum status parse_config(struct job_run *run, struct error *err)
         return error_memory(err, "the configuration");
     enum status status =
         config_read_back(run->method, run->job->config, strlen(run->job->config), "/config", &run->config, faults, err);
-    if (status != STATUS_OK && faults->count > 0) {
+    if (status && faults->count > 0) {
         error_clear(err);
         (void)error_set(err, status, faults->items[0].pointer, "%s", faults->items[0].detail);
     }
@@ -52,7 +52,7 @@ static enum status begin_evaluation(struct job_run *run, struct error *err)
     cJSON *params = NULL;
     const char *text = run->job->params != NULL ? run->job->params : "{}";
     enum status status = json_parse(text, strlen(text), &params, err);
-    if (status != STATUS_OK)
+    if (status)
         return status;
     const cJSON *samples = cJSON_GetObjectItemCaseSensitive(params, "samples");
     const cJSON *seed = cJSON_GetObjectItemCaseSensitive(params, "seed");
@@ -95,19 +95,19 @@ static enum status open_run(struct job_run *run, struct error *err)
 {
     struct method_estimate estimate = {0};
     enum status status = find_method(run, err);
-    if (status != STATUS_OK)
+    if (status)
         return status;
     status = parse_config(run, err);
-    if (status != STATUS_OK)
+    if (status)
         return status;
     run->threads = threads_of(run);
     status = thread_pool_create(run->threads, &run->pool, err);
     /* Several ranks must end a step together, so only a run with one rank may end it early. */
-    if (status == STATUS_OK && comm_size(run->setup->comm) == 1)
+    if (!status && comm_size(run->setup->comm) == 1)
         thread_pool_stop_when(run->pool, must_give_up, run);
-    if (status != STATUS_OK)
+    if (status)
         return status;
-    if (method_estimate(run->method, run->config, run->setup->data, &estimate, NULL) == STATUS_OK) {
+    if (!method_estimate(run->method, run->config, run->setup->data, &estimate, NULL)) {
         run->flops_per_sample =
             estimate.gflops > 0
                 ? 0
@@ -126,14 +126,14 @@ static enum status open_run(struct job_run *run, struct error *err)
     };
     run->seconds_before = report_seconds_before(run->job->progress);
     status = run->method->create(run->config, &run->env, &run->run, err);
-    if (status != STATUS_OK)
+    if (status)
         return status;
     status = checkpoint_restore(run, err);
-    if (status != STATUS_OK)
+    if (status)
         return status;
     if (run->job->task == JOB_EVALUATE)
         status = begin_evaluation(run, err);
-    if (status != STATUS_OK)
+    if (status)
         return status;
     method_progress(run->method, run->run, &run->progress);
     return STATUS_OK;
@@ -166,17 +166,17 @@ static enum status one_step(struct job_run *run, enum method_request *requested,
     *requested = METHOD_CONTINUE;
     enum status status = run->method->step(run->run, requested, err);
     checkpoint_table_close(run);
-    if (status == STATUS_OK && run->fault.code != STATUS_OK) {
+    if (!status && run->fault.code) {
         *err = run->fault;
         status = run->fault.code;
     }
-    if (status == STATUS_OK) {
+    if (!status) {
         method_progress(run->method, run->run, &run->progress);
         log_phase(run, phase_before);
         count_step(run, run->progress.samples - samples_before, run_now() - begun);
         status = report_flush(run, err);
     }
-    return status == STATUS_OK ? report_progress(run, *requested != METHOD_CONTINUE, err) : status;
+    return !status ? report_progress(run, *requested != METHOD_CONTINUE, err) : status;
 }
 
 /* Saves a checkpoint if this step is not on disk yet. An evaluation saves none. */
@@ -191,16 +191,16 @@ static enum outcome run_steps(struct job_run *run, struct error *err)
     enum method_request requested = METHOD_CONTINUE;
     bool stepped = false;
     while (!run->coordinator->must_yield(run->coordinator->context)) {
-        if (one_step(run, &requested, err) != STATUS_OK)
+        if (one_step(run, &requested, err))
             return thread_pool_stopped(run->pool) ? OUTCOME_YIELD : OUTCOME_FAILED;
         stepped = true;
         bool save = requested != METHOD_CONTINUE && run->job->task == JOB_TRAIN;
-        if (save && checkpoint_save(run, requested == METHOD_STAGE_END, err) != STATUS_OK)
+        if (save && checkpoint_save(run, requested == METHOD_STAGE_END, err))
             return thread_pool_stopped(run->pool) ? OUTCOME_YIELD : OUTCOME_FAILED;
         if (requested == METHOD_DONE)
             return OUTCOME_DONE;
     }
-    if (stepped && requested == METHOD_CONTINUE && save_if_new(run, err) != STATUS_OK)
+    if (stepped && requested == METHOD_CONTINUE && save_if_new(run, err))
         return thread_pool_stopped(run->pool) ? OUTCOME_YIELD : OUTCOME_FAILED;
     return OUTCOME_YIELD;
 }
@@ -311,7 +311,7 @@ enum job_event run_job(const struct run_setup *setup, const struct coordinator *
     run->saved_step = -1;
     arena_init(&run->list_arena, 4096, 0);
     job_memory_begin(&run->memory, job_memory_limit(setup->job_memory));
-    enum job_event end = open_run(run, &err) == STATUS_OK ? run_opened(run) : run_not_opened(run, &err);
+    enum job_event end = !open_run(run, &err) ? run_opened(run) : run_not_opened(run, &err);
     close_run(run);
     return end;
 }

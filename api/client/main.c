@@ -175,7 +175,7 @@ static int client_main_run(struct ctl *ctl, int count, char **words)
 {
     struct options args;
     struct error err = {0};
-    if (options_parse(ctl->command->options, common_options, count, words, &args, &err) != STATUS_OK)
+    if (options_parse(ctl->command->options, common_options, count, words, &args, &err))
         return ctl_usage(ctl, "%s", err.message);
     if (options_has(&args, "help"))
         return help(ctl->command);
@@ -188,7 +188,7 @@ static int client_main_run(struct ctl *ctl, int count, char **words)
     const char *server = first_of(options_value(&args, "server"), getenv("MOTIFD_SERVER"), DEFAULT_SERVER);
     const char *token = first_of(options_value(&args, "token"), getenv("MOTIFD_TOKEN"), NULL);
     http_trust(options_value(&args, "cacert"));
-    if (http_create(server, token, &ctl->http, &err) != STATUS_OK)
+    if (http_create(server, token, &ctl->http, &err))
         return ctl_usage(ctl, "%s", err.message);
     int code = ctl->command->run(ctl, &args);
     http_destroy(ctl->http);

@@ -109,7 +109,7 @@ int study_show(struct ctl *ctl, const struct options *args, const char *path)
         struct http_request request = {.method = "GET", .path = path, .accept = "text/csv"};
         struct error err = {0};
         int code = CTL_SUCCESS;
-        if (http_call(ctl->http, &request, &answer, &err) != STATUS_OK)
+        if (http_call(ctl->http, &request, &answer, &err))
             code = ctl_fault(ctl, CTL_UNREACHABLE, &err);
         else if (answer.status != 200)
             code = ctl_refused(ctl, &answer);
@@ -180,7 +180,7 @@ int watch_study(struct ctl *ctl, const char *id, double patience)
         struct http_request request = {.method = "GET", .path = brief};
         struct http_answer answer;
         struct error err = {0};
-        bool reached = http_call(ctl->http, &request, &answer, &err) == STATUS_OK && answer.status != 503;
+        bool reached = !http_call(ctl->http, &request, &answer, &err) && answer.status != 503;
         int code = reached && answer.status != 200 ? ctl_refused(ctl, &answer) : CTL_SUCCESS;
         if (reached && code == CTL_SUCCESS)
             study = ctl_parse(ctl, answer.body.data, answer.body.size);

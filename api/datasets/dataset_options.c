@@ -128,7 +128,7 @@ enum status dataset_options_compare(const struct upload_request *request, const 
     cJSON *about = NULL;
     *out = (struct dataset_difference){.bytes = false};
     enum status status = json_parse(document, size, &about, err);
-    if (status != STATUS_OK)
+    if (status)
         return status;
     const cJSON *options = cJSON_GetObjectItemCaseSensitive(about, "options");
     const char *own = cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(about, "sha256")),

@@ -98,7 +98,7 @@ static enum status dataset_formats(struct exchange *x, struct error *err)
     for (int i = 0; i < OPERATOR_FOLDERS; i++) {
         enum status status = dataset_list_holding(x->api->options.data, operator_folders[i].files, &x->arena,
                                                   &folders[i].name, &folders[i].count, err);
-        if (status != STATUS_OK)
+        if (status)
             return status;
     }
     sink_begin_list(x->out, "formats");
@@ -124,7 +124,7 @@ void dataset_respond_missing(struct exchange *x, const char *name, const char *h
     struct error unused;
     struct name_guess guess = {.given = name};
     error_clear(&unused);
-    if (dataset_list(x->api->options.data, &x->arena, &names, &count, &unused) == STATUS_OK)
+    if (!dataset_list(x->api->options.data, &x->arena, &names, &count, &unused))
         for (size_t i = 0; i < count; i++)
             name_guess_offer(&guess, names[i]);
     if (guess.best != NULL)
@@ -158,9 +158,9 @@ static enum status accepts(const struct exchange *x, const struct method *method
         cJSON_AddStringToObject(body, "preset", METHOD_DATASET_PRESET) == NULL ||
         cJSON_AddStringToObject(config, METHOD_DATASET_FIELD, name) == NULL)
         status = error_memory(err, "a job");
-    if (status == STATUS_OK)
+    if (!status)
         status = job_spec_read(&rules, body, &spec, faults, err);
-    if (status == STATUS_OK)
+    if (!status)
         api_job_spec_close(&spec);
     cJSON_Delete(body);
     return status;
@@ -170,21 +170,21 @@ static enum status write_kinds(const struct exchange *x, const char *name, const
 {
     enum status status = STATUS_OK;
     sink_begin_list(to, NULL);
-    for (size_t m = 0; status == STATUS_OK && m < x->api->options.method_count; m++) {
+    for (size_t m = 0; !status && m < x->api->options.method_count; m++) {
         const struct method *method = x->api->options.methods[m];
         struct api_faults faults = {.count = 0};
         if (method_preset(method, METHOD_DATASET_PRESET) == NULL)
             continue;
         status = accepts(x, method, name, &faults, err);
-        if (status != STATUS_OK && (status != STATUS_INVALID || faults.count == 0))
+        if (status && (status != STATUS_INVALID || faults.count == 0))
             break;
         sink_begin_object(to, NULL);
         sink_text(to, "kind", method->kind);
         sink_text(to, "preset", METHOD_DATASET_PRESET);
         /* A fault of another field than the data set's name: the kind trains on it if the client states this field. */
         bool asks = status != STATUS_OK && strcmp(faults.items[0].pointer, "/config/" METHOD_DATASET_FIELD) != 0;
-        sink_boolean(to, "accepts", status == STATUS_OK || asks);
-        sink_text(to, "reason", status == STATUS_OK ? NULL : faults.items[0].detail);
+        sink_boolean(to, "accepts", !status || asks);
+        sink_text(to, "reason", !status ? NULL : faults.items[0].detail);
         sink_end_object(to);
         status = STATUS_OK;
     }
@@ -209,11 +209,11 @@ static enum status plan(const struct exchange *x, const char *name, const struct
 {
     char folder[DATASET_PATH], path[DATASET_PATH + 16];
     enum status status = dataset_folder(x->api->options.data, name, folder, err);
-    if (status == STATUS_OK) {
+    if (!status) {
         (void)snprintf(path, sizeof path, "%s/" COLLECTION_FILE, folder);
         status = collection_open(path, c, err);
     }
-    if (status != STATUS_OK)
+    if (status)
         return status;
     if (c->kind == COLLECTION_MOTIFS)
         return error_set(err, STATUS_INVALID, r->fields->data, "contains motifs, which are not divided");
@@ -239,7 +239,7 @@ static enum status write_division(const struct exchange *x, const char *name, co
     struct collection c = {0};
     struct division d = {.part = NULL};
     enum status status = plan(x, name, request, &c, &d, err);
-    if (status == STATUS_OK) {
+    if (!status) {
         sink_begin_object(to, NULL);
         status = division_write(&c, &d, most, to, err);
         sink_end_object(to);
@@ -263,9 +263,9 @@ static enum status division_key(const struct exchange *x, const char *name, cons
 {
     char folder[DATASET_PATH], hash[DATASET_HASH_KEPT + 1];
     enum status status = dataset_folder(x->api->options.data, name, folder, err);
-    if (status == STATUS_OK)
+    if (!status)
         status = dataset_hash(folder, hash, err);
-    if (status != STATUS_OK)
+    if (status)
         return status;
     int used = snprintf(key, SHOWN_KEY, "%s %s %d %.17g %.17g %lld %lld %lld %s", name, hash, (int)r->split, r->test,
                         r->validation, (long long)r->seed, (long long)r->folds, (long long)r->fold, r->test_group);
@@ -296,13 +296,13 @@ void datasets_division(struct exchange *x)
     }
     char key[SHOWN_KEY];
     enum status status = division_key(x, name, &request, key, &err);
-    if (status == STATUS_OK && shown_get(&x->api->shown, key, &x->response->body)) {
+    if (!status && shown_get(&x->api->shown, key, &x->response->body)) {
         respond_body(x, 200, "application/json");
         return;
     }
-    if (status == STATUS_OK)
+    if (!status)
         status = write_division(x, name, &request, NAMES_ALL, x->out, &err);
-    if (status == STATUS_OK) {
+    if (!status) {
         if (json_sink_done(&x->json) && key[0] != '\0')
             shown_put(&x->api->shown, key, x->response->body.data, x->response->body.size);
         respond_json(x, 200);
@@ -334,7 +334,7 @@ static enum status append_division(struct exchange *x, const char *name, struct 
         sink_begin_object(&json.sink, NULL);
         sink_text(&json.sink, "refused", refused.message);
         sink_end_object(&json.sink);
-    } else if (status != STATUS_OK) {
+    } else if (status) {
         *err = refused;
         return status;
     }
@@ -351,9 +351,9 @@ static enum status append_document(struct exchange *x, const char *name, const c
     if (end == NULL)
         return error_set(err, STATUS_CORRUPT, NULL, "the document of a data set is damaged");
     enum status status = dataset_folder(x->api->options.data, name, folder, err);
-    if (status == STATUS_OK)
+    if (!status)
         status = dataset_hash(folder, hash, err);
-    if (status != STATUS_OK)
+    if (status)
         return status;
     buf_append(body, text, (size_t)(end - text));
     size_t start = body->size;
@@ -362,11 +362,11 @@ static enum status append_document(struct exchange *x, const char *name, const c
         status = append_division(x, name, err);
         buf_text(body, ",\"kinds\":");
         json_sink_init(&json, body);
-        if (status == STATUS_OK)
+        if (!status)
             status = write_kinds(x, name, &json.sink, err);
-        if (status == STATUS_OK && !json_sink_done(&json))
+        if (!status && !json_sink_done(&json))
             status = error_memory(err, "a document");
-        if (status == STATUS_OK)
+        if (!status)
             shown_put(&x->api->shown, key, body->data + start, body->size - start);
     }
     buf_text(body, "}");
@@ -379,11 +379,11 @@ void dataset_respond(struct exchange *x, int status, const char *name)
     size_t size;
     struct error err;
     error_clear(&err);
-    if (dataset_read(x->api->options.data, name, "about.json", &x->arena, &text, &size, &err) != STATUS_OK) {
+    if (dataset_read(x->api->options.data, name, "about.json", &x->arena, &text, &size, &err)) {
         respond_unread(x, name, &err);
         return;
     }
-    if (append_document(x, name, text, &err) != STATUS_OK) {
+    if (append_document(x, name, text, &err)) {
         respond_error(x, &err);
         return;
     }
@@ -400,8 +400,8 @@ void datasets_list(struct exchange *x)
     int64_t bytes;
     enum status status = STATUS_OK;
     error_clear(&err);
-    if (dataset_list(x->api->options.data, &x->arena, &names, &count, &err) != STATUS_OK ||
-        dataset_bytes(x->api->options.data, NULL, &bytes, &err) != STATUS_OK) {
+    if (dataset_list(x->api->options.data, &x->arena, &names, &count, &err) ||
+        dataset_bytes(x->api->options.data, NULL, &bytes, &err)) {
         respond_error(x, &err);
         return;
     }
@@ -409,7 +409,7 @@ void datasets_list(struct exchange *x)
     sink_begin_list(x->out, "datasets");
     for (size_t i = 0; i < count; i++) {
         status = dataset_read(x->api->options.data, names[i], "about.json", &x->arena, &text, &size, &err);
-        if (status == STATUS_OK)
+        if (!status)
             json_sink_raw(&x->json, NULL, text);
         else if (status != STATUS_NOT_FOUND) { /* a data set that was deleted meanwhile is skipped */
             respond_error(x, &err);
@@ -432,7 +432,7 @@ void datasets_list(struct exchange *x)
     }
     sink_end_list(x->out);
     status = dataset_formats(x, &err);
-    if (status != STATUS_OK) {
+    if (status) {
         respond_error(x, &err);
         return;
     }
@@ -451,7 +451,7 @@ void datasets_preview(struct exchange *x)
     size_t size;
     struct error err;
     error_clear(&err);
-    if (dataset_read(x->api->options.data, name, "preview.png", &x->arena, &bytes, &size, &err) != STATUS_OK) {
+    if (dataset_read(x->api->options.data, name, "preview.png", &x->arena, &bytes, &size, &err)) {
         respond_unread(x, name, &err);
         return;
     }

@@ -129,11 +129,11 @@ static bool name_free(struct exchange *x, const char *name, const char *hash)
         return false;
     }
     enum status status = dataset_find(root_of(x), name, &kind, &err);
-    if (status == STATUS_OK && kind == DATASET_NONE)
+    if (!status && kind == DATASET_NONE)
         return true;
-    if (status == STATUS_OK && kind == DATASET_OURS)
+    if (!status && kind == DATASET_OURS)
         status = dataset_read(root_of(x), name, "about.json", &x->arena, &text, &size, &err);
-    if (status != STATUS_OK && status != STATUS_NOT_FOUND) {
+    if (status && status != STATUS_NOT_FOUND) {
         respond_error(x, &err);
         return false;
     }
@@ -168,7 +168,7 @@ static enum status reserve_arrival(struct exchange *x, struct api_upload *upload
     struct reservation *r = upload_reservation(upload);
     r->part = upload_part(upload);
     enum status status = reserve_for(x, upload, length >= 0 ? length : 1, length >= 0 ? length : open, err);
-    if (status == STATUS_OK)
+    if (!status)
         upload_limit(upload, request->offset + (r->bytes - (r->part >= 0 ? request->offset : 0)));
     else if (request->offset == 0)
         upload_drop(upload); /* no bytes of this upload have arrived, so nothing is worth keeping */
@@ -198,9 +198,9 @@ bool datasets_begin(struct exchange *x, struct api_upload **upload)
     }
     dataset_sweep_parts(root_of(x));
     enum status status = upload_begin(root_of(x), &request, upload, &there, &err);
-    if (status == STATUS_OK && reserve_arrival(x, *upload, length, &err) == STATUS_OK)
+    if (!status && !reserve_arrival(x, *upload, length, &err))
         return true;
-    if (status == STATUS_OK)
+    if (!status)
         upload_close(*upload);
     *upload = NULL;
     atomic_fetch_sub(&x->api->uploads, 1);
@@ -259,7 +259,7 @@ static enum status draw_preview(const struct collection *c, struct buf *png, str
 {
     struct picture *picture = NULL;
     enum status status = collection_preview(c, &picture, err);
-    if (status == STATUS_OK)
+    if (!status)
         status = png_encode(picture, png, err);
     picture_destroy(picture);
     return status;
@@ -277,7 +277,7 @@ static enum status write_set(const struct collection *c, const char *folder, str
     FILE *file = NULL;
     enum status status = dataset_create(folder, COLLECTION_FILE, &file, err);
     struct snapshot_writer to = {file, put_bytes};
-    if (status == STATUS_OK)
+    if (!status)
         status = collection_write(c, &to, err);
     return file ? dataset_close_file(file, status, err) : status;
 }
@@ -295,21 +295,21 @@ static enum status write_files(const struct arrived *a, const struct buf *about,
 {
     const char *owner = a->request->owner;
     enum status status = dataset_write(folder, "about.json", about->data, about->size, err);
-    if (status != STATUS_OK)
+    if (status)
         return status;
     char identity[HASH_TEXT];
     status = dataset_identity(a->request, a->collection, a->hash, identity, err);
-    if (status != STATUS_OK)
+    if (status)
         return status;
     status = dataset_write(folder, "sha256", identity, strlen(identity), err);
-    if (status != STATUS_OK)
+    if (status)
         return status;
     if (owner[0] != '\0')
         status = dataset_write(folder, DATASET_OWNER, owner, strlen(owner), err);
-    if (status != STATUS_OK)
+    if (status)
         return status;
     status = write_set(a->collection, folder, err);
-    if (status != STATUS_OK)
+    if (status)
         return status;
     return dataset_write(folder, "preview.png", preview->data, preview->size, err);
 }
@@ -327,20 +327,20 @@ static enum status datasets_datasets_keep(struct exchange *x, const struct arriv
     buf_init(&preview, PREVIEW_BYTES);
     write_about(a, &about);
     enum status status = buf_status(&about, "a document", err);
-    if (status == STATUS_OK)
+    if (!status)
         status = draw_preview(a->collection, &preview, err);
-    if (status == STATUS_OK)
+    if (!status)
         status = collection_write(a->collection, &counter, err);
-    if (status == STATUS_OK) {
+    if (!status) {
         bytes += (int64_t)(about.size + preview.size);
         upload_reservation(upload)->part = -1; /* the part's file was removed */
         status = reserve_for(x, upload, bytes, bytes, err);
     }
-    if (status == STATUS_OK)
+    if (!status)
         status = dataset_stage(root_of(x), folder, err);
-    if (status == STATUS_OK) {
+    if (!status) {
         status = write_files(a, &about, &preview, folder, err);
-        if (status == STATUS_OK)
+        if (!status)
             status = dataset_commit(root_of(x), folder, a->name, err);
         else
             dataset_abandon(folder);
@@ -357,7 +357,7 @@ static enum status same_again(struct exchange *x, const struct arrived *a, struc
     const char *text;
     size_t size;
     enum status status = dataset_read(root_of(x), a->name, "about.json", &x->arena, &text, &size, err);
-    if (status != STATUS_OK)
+    if (status)
         return status;
     return dataset_options_compare(a->request, a->collection, a->hash, text, size, found, err);
 }
@@ -370,7 +370,7 @@ static void respond_existing(struct exchange *x, const struct arrived *a)
     struct dataset_difference found;
     struct error err;
     error_clear(&err);
-    if (same_again(x, a, &found, &err) != STATUS_OK)
+    if (same_again(x, a, &found, &err))
         respond_error(x, &err);
     else if (!found.any)
         dataset_respond(x, 200, a->name);
@@ -402,7 +402,7 @@ static void take_in(struct exchange *x, struct api_upload *upload)
     struct error err;
     enum dataset_kind kind;
     error_clear(&err);
-    if (upload_finish(upload, &a.collection, a.hash, &a.bytes, &err) != STATUS_OK) {
+    if (upload_finish(upload, &a.collection, a.hash, &a.bytes, &err)) {
         if (err.code != STATUS_IO) /* after an I/O error the partial file stays, so that the client can resume */
             upload_drop(upload);
         if (upload_exceeds(upload))
@@ -421,7 +421,7 @@ static void take_in(struct exchange *x, struct api_upload *upload)
         respond_fault(x, "pointer", "/sha256", detail);
         return;
     }
-    if (dataset_find(root_of(x), a.name, &kind, &err) != STATUS_OK) {
+    if (dataset_find(root_of(x), a.name, &kind, &err)) {
         respond_error(x, &err);
         return;
     }
@@ -435,7 +435,7 @@ static void take_in(struct exchange *x, struct api_upload *upload)
         return;
     }
     enum status status = datasets_datasets_keep(x, &a, upload, &err);
-    if (status == STATUS_OK)
+    if (!status)
         dataset_respond(x, 201, a.name);
     else if (status == STATUS_LIMIT)
         respond_problem(x, PROBLEM_TOO_LARGE, "%s.", err.message);
@@ -472,7 +472,7 @@ static enum status names_dataset(const struct exchange *x, const struct storage_
     if (!method || !method->dataset_fields)
         return STATUS_OK;
     enum status status = json_parse(job->config, strlen(job->config), &config, err);
-    if (status != STATUS_OK)
+    if (status)
         return status;
     for (const char *const *field = method->dataset_fields; *field && !*found; field++) {
         const char *value = cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(config, *field));
@@ -496,12 +496,12 @@ static enum status find_user(struct exchange *x, const char *name, char id[STORA
             size_t count;
             enum status status =
                 storage_job_list(x->api->options.storage, &filter, &x->arena, &jobs, &count, &more, err);
-            if (status != STATUS_OK)
+            if (status)
                 return status;
             for (size_t i = 0; i < count && id[0] == '\0'; i++) {
                 bool found;
                 status = names_dataset(x, &jobs[i], name, &found, err);
-                if (status != STATUS_OK)
+                if (status)
                     return status;
                 if (found)
                     (void)snprintf(id, STORAGE_ID, "%s", jobs[i].id);
@@ -520,15 +520,15 @@ void datasets_delete(struct exchange *x)
     struct error err;
     enum dataset_kind kind;
     error_clear(&err);
-    if (dataset_find(root_of(x), name, &kind, &err) != STATUS_OK)
+    if (dataset_find(root_of(x), name, &kind, &err))
         respond_error(x, &err);
     else if (kind != DATASET_OURS)
         dataset_respond_missing(x, name, "");
-    else if (find_user(x, name, id, &err) != STATUS_OK)
+    else if (find_user(x, name, id, &err))
         respond_error(x, &err);
     else if (id[0] != '\0')
         respond_problem(x, PROBLEM_CONFLICT, "Job %s uses the data set %s and is not finished.", id, name);
-    else if (dataset_remove(root_of(x), name, &err) != STATUS_OK)
+    else if (dataset_remove(root_of(x), name, &err))
         respond_error(x, &err);
     else {
         model_cache_forget_dataset(x->api->models, name); /* these models may have opened the deleted files */
@@ -542,7 +542,7 @@ void uploads_show(struct exchange *x)
     int64_t bytes;
     struct error err;
     error_clear(&err);
-    if (dataset_part_bytes(root_of(x), owner_of(x), hash, &bytes, &err) != STATUS_OK) {
+    if (dataset_part_bytes(root_of(x), owner_of(x), hash, &bytes, &err)) {
         respond_error(x, &err);
         return;
     }

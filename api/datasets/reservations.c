@@ -50,7 +50,7 @@ static enum status apply_limit(const struct reservations *all, const char *root,
      * In the other order, they would not count at all. */
     int64_t waiting = reserved(all, owner), used;
     enum status status = dataset_bytes(root, owner, &used, err);
-    if (status != STATUS_OK)
+    if (status)
         return status;
     if (!reservation_room(limit, used, waiting, least, most))
         return error_set(err, STATUS_LIMIT, NULL,
@@ -67,9 +67,9 @@ enum status reserve(struct reservations *all, const struct reservation_limits *l
     pthread_mutex_lock(&all->lock);
     unlink_reservation(all, r);
     enum status status = apply_limit(all, limits->root, NULL, limits->all, least, &most, err);
-    if (status == STATUS_OK && limits->owner > 0 && r->owner[0] != '\0')
+    if (!status && limits->owner > 0 && r->owner[0] != '\0')
         status = apply_limit(all, limits->root, r->owner, limits->owner, least, &most, err);
-    if (status == STATUS_OK) {
+    if (!status) {
         r->bytes = most + arrived(r);
         r->next = all->first;
         r->held = true;

@@ -167,7 +167,7 @@ static void *parse(void *context)
     struct error waste = {0};
     (void)(u->request.format->converted ? uploads_convert(u, &u->err) : read_from(u, &from, &u->err));
     /* after a fault, the remaining bytes are still hashed */
-    while (got > 0 && uploads_pull(u, rest, sizeof rest, &got, &waste) == STATUS_OK) {
+    while (got > 0 && !uploads_pull(u, rest, sizeof rest, &got, &waste)) {
     }
     if (waste.code)
         (void)error_set(&u->err, waste.code, NULL, "%s", waste.message);

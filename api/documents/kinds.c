@@ -24,10 +24,10 @@ static enum status write_parameters(const struct sink *out, const struct config_
     if (table != NULL) {
         void *defaults = calloc(1, table->struct_bytes);
         enum status status = defaults != NULL ? config_defaults(table, defaults, err) : error_memory(err, "parameters");
-        for (size_t i = 0; status == STATUS_OK && i < table->count; i++)
+        for (size_t i = 0; !status && i < table->count; i++)
             write_field(out, &table->fields[i], defaults);
         free(defaults);
-        if (status != STATUS_OK)
+        if (status)
             return status;
     }
     sink_end_list(out);
@@ -100,7 +100,7 @@ static enum status kind_queries_write(const struct sink *out, const struct metho
 {
     enum status status = STATUS_OK;
     sink_begin_list(out, "queries");
-    for (size_t i = 0; i < method->query_count && status == STATUS_OK; i++)
+    for (size_t i = 0; i < method->query_count && !status; i++)
         status = write_query(out, &method->queries[i], write_field, err);
     sink_end_list(out);
     sink_begin_list(out, "computations");
@@ -223,9 +223,9 @@ static enum status write_grid(const struct sink *out, const struct method *metho
         const char *values = axis->values;
         char value[CONFIG_TEXT + 1];
         sink_begin_list(out, field->name);
-        while (status == STATUS_OK && method_axis_next(&values, value)) {
+        while (!status && method_axis_next(&values, value)) {
             status = config_parse(field, config, value, err);
-            if (status == STATUS_OK)
+            if (!status)
                 config_field_sink(field, config, NULL, out);
         }
         sink_end_list(out);
@@ -240,7 +240,7 @@ static enum status write_preset(const struct sink *out, const struct method *met
 {
     void *config;
     enum status status = config_start(method, preset, &config, err);
-    if (status != STATUS_OK)
+    if (status)
         return status;
     sink_begin_object(out, NULL);
     sink_text(out, "name", preset->name);
@@ -282,7 +282,7 @@ static enum status write_kind(const struct sink *out, const struct method *metho
 {
     void *defaults;
     enum status status = config_start(method, NULL, &defaults, err);
-    if (status != STATUS_OK)
+    if (status)
         return status;
     sink_begin_object(out, NULL);
     sink_text(out, "kind", method->kind);
@@ -294,7 +294,7 @@ static enum status write_kind(const struct sink *out, const struct method *metho
     write_fields(out, "facts", true, method, defaults);
     free(defaults);
     sink_begin_list(out, "presets");
-    for (size_t i = 0; i < method->preset_count && status == STATUS_OK; i++)
+    for (size_t i = 0; i < method->preset_count && !status; i++)
         status = write_preset(out, method, &method->presets[i], err);
     sink_end_list(out);
     sink_begin_list(out, "metrics");
@@ -318,7 +318,7 @@ static enum status write_kind(const struct sink *out, const struct method *metho
         sink_end_object(out);
     }
     sink_end_list(out);
-    if (status == STATUS_OK)
+    if (!status)
         status = kind_queries_write(out, method, write_field, err);
     kind_page_write(out, method);
     sink_end_object(out);
@@ -332,7 +332,7 @@ void kinds_list(struct exchange *x)
     sink_begin_object(x->out, NULL);
     sink_begin_list(x->out, "kinds");
     for (size_t i = 0; i < x->api->options.method_count; i++) {
-        if (write_kind(x->out, x->api->options.methods[i], &err) != STATUS_OK) {
+        if (write_kind(x->out, x->api->options.methods[i], &err)) {
             respond_error(x, &err);
             return;
         }
@@ -350,7 +350,7 @@ void kinds_show(struct exchange *x)
     if (method == NULL) {
         respond_problem(x, PROBLEM_NOT_FOUND, "There is no kind '%s'; GET /v1/kinds lists them.",
                         exchange_param(x, "kind"));
-    } else if (write_kind(x->out, method, &err) != STATUS_OK) {
+    } else if (write_kind(x->out, method, &err)) {
         respond_error(x, &err);
     } else {
         respond_json(x, 200);

@@ -249,7 +249,7 @@ static enum status method_schemas(const struct sink *out, const struct method *m
     void *defaults;
     char name[80];
     enum status status = config_start(method, NULL, &defaults, err);
-    if (status != STATUS_OK)
+    if (status)
         return status;
     (void)snprintf(name, sizeof name, "Config_%.60s", method->kind);
     sink_begin_object(out, name);
@@ -305,11 +305,11 @@ static enum status write_components(const struct api *api, struct json_sink *jso
     sink_end_object(out);
     sink_end_object(out);
     sink_begin_object(out, "schemas");
-    for (size_t i = 0; i < openapi_schema_count && status == STATUS_OK; i++)
+    for (size_t i = 0; i < openapi_schema_count && !status; i++)
         status = openapi_schema_write(json, &openapi_schemas[i], err);
-    if (status == STATUS_OK)
+    if (!status)
         status = openapi_query_schemas(api, json, err);
-    for (size_t i = 0; i < api->options.method_count && status == STATUS_OK; i++)
+    for (size_t i = 0; i < api->options.method_count && !status; i++)
         status = method_schemas(out, api->options.methods[i], err);
     sink_begin_object(out, "NewJob");
     sink_begin_list(out, "allOf");
@@ -359,7 +359,7 @@ enum status openapi_build(const struct api *api, struct buf *text, struct error 
     write_paths(&api->routes, out);
     enum status status = write_components(api, &json, err);
     sink_end_object(out);
-    if (status != STATUS_OK)
+    if (status)
         return status;
     if (!json_sink_done(&json))
         return error_set(err, STATUS_INTERNAL, NULL, "the OpenAPI document is incomplete");

@@ -191,11 +191,11 @@ static enum status write_parameters(const struct api *api, const struct method_q
             continue;
         void *defaults = calloc(1, table->struct_bytes);
         enum status status = defaults != NULL ? config_defaults(table, defaults, err) : error_memory(err, "a schema");
-        for (size_t f = 0; status == STATUS_OK && f < table->count; f++)
+        for (size_t f = 0; !status && f < table->count; f++)
             if (!earlier_field(api, query, q, table->fields[f].name))
                 openapi_field_schema(out, &table->fields[f], defaults);
         free(defaults);
-        if (status != STATUS_OK)
+        if (status)
             return status;
     }
     return STATUS_OK;
@@ -252,7 +252,7 @@ static enum status write_schemas(const struct api *api, struct json_sink *json, 
     enum status status = STATUS_OK;
     for (size_t m = 0; m < api->options.method_count; m++) {
         const struct method *method = api->options.methods[m];
-        for (size_t i = 0; i < method->schema_count && status == STATUS_OK; i++) {
+        for (size_t i = 0; i < method->schema_count && !status; i++) {
             const struct method_schema *s = &method->schemas[i];
             if (!earlier_schema(api, m, s->name)) {
                 const struct openapi_schema schema = {s->name, s->shape, s->schema, s->closed};
@@ -273,7 +273,7 @@ enum status openapi_query_schemas(const struct api *api, struct json_sink *json,
     sink_end_list(out);
     sink_end_object(out);
     enum status status = write_schemas(api, json, err);
-    for (size_t i = 0; i < api->routes.count && status == STATUS_OK; i++) {
+    for (size_t i = 0; i < api->routes.count && !status; i++) {
         const struct api_route *route = &api->routes.routes[i];
         const struct query_origin *origin = query_routes_origin(api->query_routes, route);
         const struct query_schemas *schemas = query_routes_schemas(api->query_routes, route);

@@ -456,7 +456,7 @@ enum status openapi_schema_write(struct json_sink *json, const struct openapi_sc
     for (char *c = text; *c != '\0'; c++)
         *c = *c == '\'' ? '"' : *c;
     enum status status = json_scan(text, strlen(text), err);
-    if (status == STATUS_OK)
+    if (!status)
         json_sink_raw(json, schema->name, text);
     return status;
 }

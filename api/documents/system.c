@@ -56,7 +56,7 @@ void system_show(struct exchange *x)
     struct storage_stats stats;
     struct model_cache_stats models;
     const struct sink *out = x->out;
-    if (storage_stats_read(x->api->options.storage, &stats, &err) != STATUS_OK) {
+    if (storage_stats_read(x->api->options.storage, &stats, &err)) {
         respond_error(x, &err);
         return;
     }
@@ -115,7 +115,7 @@ bool health_check(struct exchange *x)
         respond_problem(x, PROBLEM_UNAVAILABLE, "The daemon is shutting down.");
         return false;
     }
-    if (storage_writable(x->api->options.storage, &err) != STATUS_OK) {
+    if (storage_writable(x->api->options.storage, &err)) {
         log_line(&x->api->options.log, LOG_LEVEL_ERROR, "not ready: %s", err.message);
         respond_problem(x, PROBLEM_UNAVAILABLE, "The database cannot be written at the moment.");
         return false;
@@ -214,7 +214,7 @@ void health_metrics(struct exchange *x)
     struct api_system system;
     struct storage_stats stats;
     struct buf *out = &x->response->body;
-    if (storage_stats_read(x->api->options.storage, &stats, &err) != STATUS_OK) {
+    if (storage_stats_read(x->api->options.storage, &stats, &err)) {
         respond_error(x, &err);
         return;
     }

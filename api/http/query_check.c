@@ -38,7 +38,7 @@ static void check_parameter(const struct config_field *p, const struct query_pai
     if (strcmp(p->name, PARAMETER_RESULT) == 0) {
         if (!result_bound_read(pair->name, pair->value, &bound))
             api_faults_add(faults, pair->name, "must be result.NAME<=NUMBER, result.NAME>=NUMBER or result.NAME=VALUE");
-    } else if (value_read(p, VALUE_QUERY, pair->value, &value, &err) != STATUS_OK) {
+    } else if (value_read(p, VALUE_QUERY, pair->value, &value, &err)) {
         api_faults_add(faults, p->name, "%s", err.message);
     }
 }
@@ -72,7 +72,7 @@ bool query_check(struct exchange *x)
 {
     struct error err;
     error_clear(&err);
-    if (query_parse(x->match.query, &x->query, &err) != STATUS_OK) {
+    if (query_parse(x->match.query, &x->query, &err)) {
         respond_problem(x, PROBLEM_BAD_QUERY, "%s.", err.message);
         return false;
     }

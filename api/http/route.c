@@ -153,7 +153,7 @@ void route_match(const struct route_table *table, const char *method, const char
     }
     match->query = target[path] == '?' ? target + path + 1 : NULL;
     struct segments segments;
-    if (cut(target, path, &segments, &match->err) != STATUS_OK) {
+    if (cut(target, path, &segments, &match->err)) {
         match->status = 400;
         return;
     }

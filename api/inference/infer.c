@@ -279,8 +279,7 @@ static void inference_infer_compute(struct exchange *x, struct inference_request
     error_clear(&err);
     if (!queries_enter(x, r->inputs.count > 1, &run))
         return;
-    if (model_cache_get(x->api->models, r->target.method, &r->target.job, r->target.checkpoint.seq, &lease, &err) !=
-        STATUS_OK) {
+    if (model_cache_get(x->api->models, r->target.method, &r->target.job, r->target.checkpoint.seq, &lease, &err)) {
         respond_error(x, &err);
         queries_leave(&run);
         return;

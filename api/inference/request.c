@@ -63,7 +63,7 @@ static enum status flatten(struct flat *f, const cJSON *list)
         bool boolean = f->type->family == TENSOR_BOOLEAN;
         if (cJSON_IsArray(item)) {
             enum status status = flatten(f, item);
-            if (status != STATUS_OK)
+            if (status)
                 return status;
             continue;
         }
@@ -91,7 +91,7 @@ static enum status tensor_read_json(const struct tensor_datatype *type, const cJ
     if (type->family == TENSOR_FLOAT && type->bytes == 2)
         return error_set(err, STATUS_INVALID, pointer, "of FP16 can be sent only as binary data");
     enum status status = flatten(&f, data);
-    if (status != STATUS_OK)
+    if (status)
         return status;
     if (f.count != count)
         return error_set(err, STATUS_INVALID, pointer, "has %zu elements; the shape has %zu", f.count, count);
@@ -192,9 +192,9 @@ bool inference_find(struct exchange *x, struct inference_target *target)
         respond_problem(x, PROBLEM_CONFLICT, "Job %s has no checkpoint yet.", target->job.id);
     else if (status == STATUS_NOT_FOUND)
         respond_problem(x, PROBLEM_NOT_FOUND, "Job %s has no checkpoint %s.", target->job.id, version);
-    else if (status != STATUS_OK)
+    else if (status)
         respond_error(x, &err);
-    return status == STATUS_OK;
+    return !status;
 }
 
 /* ---- reading ------------------------------------------------------------------------------------------------- */
@@ -309,13 +309,13 @@ static enum status read_tensor(const struct reading *g, const cJSON *tensor, str
     struct error fault;
     error_clear(&fault);
     enum status status = read_elements(g, tensor, type, count, values, &fault);
-    if (status != STATUS_OK) {
+    if (status) {
         free(values);
         api_faults_add(g->faults, fault.pointer, "%s", fault.message);
         return STATUS_OK;
     }
     status = inputs_add(&g->r->inputs, rank, dim, values, err);
-    return status == STATUS_OK ? inputs_split(&g->r->inputs, err) : status;
+    return !status ? inputs_split(&g->r->inputs, err) : status;
 }
 
 static enum status read_inputs(const struct reading *g, const cJSON *inputs, struct error *err)
@@ -451,9 +451,9 @@ bool inference_read(struct exchange *x, struct inference_request *r)
     cJSON_Delete(body);
     if (g.faults->count > 0)
         respond_faults(x, PROBLEM_INVALID, "pointer", g.faults);
-    else if (status != STATUS_OK)
+    else if (status)
         respond_error(x, &err);
-    return g.faults->count == 0 && status == STATUS_OK;
+    return g.faults->count == 0 && !status;
 }
 
 void inference_close(struct inference_request *r)

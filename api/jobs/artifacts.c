@@ -16,7 +16,7 @@ void artifacts_list(struct exchange *x)
     size_t count;
     if (!exchange_job(x, &job))
         return;
-    if (storage_artifact_list(x->api->options.storage, job.id, &x->arena, &artifacts, &count, &err) != STATUS_OK) {
+    if (storage_artifact_list(x->api->options.storage, job.id, &x->arena, &artifacts, &count, &err)) {
         respond_error(x, &err);
         return;
     }

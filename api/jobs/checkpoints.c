@@ -21,7 +21,7 @@ void checkpoints_list(struct exchange *x)
     size_t count;
     if (!exchange_job(x, &job))
         return;
-    if (storage_checkpoint_list(x->api->options.storage, job.id, &x->arena, &checkpoints, &count, &err) != STATUS_OK) {
+    if (storage_checkpoint_list(x->api->options.storage, job.id, &x->arena, &checkpoints, &count, &err)) {
         respond_error(x, &err);
         return;
     }
@@ -71,7 +71,7 @@ static size_t download_read(void *context, uint64_t offset, void *to, size_t cou
         return 0;
     uint64_t left = download->bytes - offset;
     count = left < count ? (size_t)left : count;
-    if (safetensors_read(download->file, download->first + offset, to, count, &err) != STATUS_OK) {
+    if (safetensors_read(download->file, download->first + offset, to, count, &err)) {
         log_line(&download->log, LOG_LEVEL_ERROR, "request %s: reading a checkpoint failed: %s", download->id,
                  err.message);
         return 0;
@@ -186,7 +186,7 @@ void checkpoints_get(struct exchange *x)
     if (respond_not_modified(x, etag))
         return;
     struct download *download;
-    if (open_download(x, &job, info.seq, &download, &err) != STATUS_OK) {
+    if (open_download(x, &job, info.seq, &download, &err)) {
         download_close(download);
         respond_error(x, &err);
         return;

@@ -50,7 +50,7 @@ static void respond_evaluation(struct exchange *x, const struct storage_job *of,
     cJSON *result = NULL;
     struct error err;
     error_clear(&err);
-    if (by->result != NULL && json_parse(by->result, strlen(by->result), &result, &err) != STATUS_OK) {
+    if (by->result != NULL && json_parse(by->result, strlen(by->result), &result, &err)) {
         respond_error(x, &err);
         return;
     }
@@ -92,7 +92,7 @@ void evaluation_read(struct exchange *x)
                                         .task = JOB_EVALUATE,
                                         .source_job = job.id,
                                         .limit = 1};
-    if (storage_job_list(x->api->options.storage, &filter, &x->arena, &jobs, &count, &more, &err) != STATUS_OK) {
+    if (storage_job_list(x->api->options.storage, &filter, &x->arena, &jobs, &count, &more, &err)) {
         respond_error(x, &err);
         return;
     }

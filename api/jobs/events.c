@@ -130,8 +130,7 @@ static bool is_over(struct exchange *x, const struct storage_job *job, int64_t a
     struct storage_event *events;
     size_t count = 0;
     return is_final(job_state_name(job->state)) &&
-           storage_event_read(x->api->options.storage, job->id, after, 1, &x->arena, &events, &count, err) ==
-               STATUS_OK &&
+           !storage_event_read(x->api->options.storage, job->id, after, 1, &x->arena, &events, &count, err) &&
            count == 0;
 }
 
@@ -145,7 +144,7 @@ static void open_stream(struct exchange *x, const struct storage_job *job)
         respond_problem(x, PROBLEM_UNAVAILABLE, "The daemon is shutting down.");
         return;
     }
-    if (storage_event_newest(x->api->options.storage, &newest, &err) != STATUS_OK) {
+    if (storage_event_newest(x->api->options.storage, &newest, &err)) {
         respond_error(x, &err);
         return;
     }

@@ -14,7 +14,7 @@ void stored_json(struct json_sink *json, const char *key, const char *text)
 {
     if (text == NULL) {
         sink_null(&json->sink, key);
-    } else if (json_scan(text, strlen(text), NULL) == STATUS_OK) {
+    } else if (!json_scan(text, strlen(text), NULL)) {
         json_sink_raw(json, key, text);
     } else {
         sink_begin_object(&json->sink, key);
@@ -128,12 +128,12 @@ static enum status read_config(const struct method *method, const struct storage
     struct api_faults faults = {.count = 0};
     cJSON *root = NULL;
     enum status status = json_parse(job->config, strlen(job->config), &root, err);
-    if (status == STATUS_OK)
+    if (!status)
         status = config_start(method, NULL, config, err);
-    if (status == STATUS_OK)
+    if (!status)
         config_read_object(method, root, "", true, *config, &faults);
     cJSON_Delete(root);
-    return status == STATUS_OK && faults.count > 0 ? STATUS_INVALID : status;
+    return !status && faults.count > 0 ? STATUS_INVALID : status;
 }
 
 /* Writes the phases of the job's training. The list is empty if this build lacks the kind or one of the fields. */
@@ -143,7 +143,7 @@ static void plan_document(struct exchange *x, const struct storage_job *job)
     struct error err;
     void *config = NULL;
     error_clear(&err);
-    if (method != NULL && read_config(method, job, &config, &err) == STATUS_OK) {
+    if (method != NULL && !read_config(method, job, &config, &err)) {
         method_plan(method, config, x->out);
     } else {
         sink_begin_list(x->out, "plan");
@@ -175,13 +175,13 @@ static void config_document(struct exchange *x, const struct storage_job *job)
         return;
     }
     enum status status = read_config(method, job, &config, &err);
-    if (status == STATUS_OK)
+    if (!status)
         status = config_show(method, config, x->out, &err);
-    if (status == STATUS_OK)
+    if (!status)
         status = config_warn(method, job->preset, config, x->out, &err);
     if (status == STATUS_NO_MEMORY)
         x->response->body.failed = true;
-    else if (status != STATUS_OK)
+    else if (status)
         stored_json(&x->json, "config", job->config);
     free(config);
 }
@@ -364,9 +364,9 @@ bool exchange_job(struct exchange *x, struct storage_job *job)
     enum status status = storage_job_get(x->api->options.storage, exchange_param(x, "id"), &x->arena, job, &err);
     if (status == STATUS_NOT_FOUND)
         respond_problem(x, PROBLEM_NOT_FOUND, "There is no job %s.", exchange_param(x, "id"));
-    else if (status != STATUS_OK)
+    else if (status)
         respond_error(x, &err);
-    return status == STATUS_OK;
+    return !status;
 }
 
 void respond_job(struct exchange *x, int status, const char *id)
@@ -374,7 +374,7 @@ void respond_job(struct exchange *x, int status, const char *id)
     struct storage_job job;
     struct error err;
     error_clear(&err);
-    if (storage_job_get(x->api->options.storage, id, &x->arena, &job, &err) != STATUS_OK) {
+    if (storage_job_get(x->api->options.storage, id, &x->arena, &job, &err)) {
         respond_error(x, &err);
         return;
     }
@@ -398,9 +398,9 @@ bool exchange_checkpoint(struct exchange *x, const struct storage_job *job, stru
     enum status status = storage_checkpoint_find(x->api->options.storage, job->id, pick, out, &err);
     if (status == STATUS_NOT_FOUND && wanted == NULL)
         respond_problem(x, PROBLEM_CONFLICT, "Job %s has no checkpoint yet.", job->id);
-    else if (status != STATUS_OK)
+    else if (status)
         respond_error(x, &err);
-    return status == STATUS_OK;
+    return !status;
 }
 
 void checkpoint_brief(const struct sink *out, const struct storage_checkpoint *checkpoint)

@@ -104,7 +104,7 @@ bool job_integer_read(const struct config_field *member, const cJSON *value, int
         api_faults_add(faults, pointer, "must be %s; got %s", allowed, json_type_name(value));
         return false;
     }
-    if (value_read_number(member, VALUE_MEMBER, value->valuedouble, &number, &err) != STATUS_OK) {
+    if (value_read_number(member, VALUE_MEMBER, value->valuedouble, &number, &err)) {
         api_faults_add(faults, pointer, "%s", err.message);
         return false;
     }
@@ -336,7 +336,7 @@ static enum status read_fields(struct reading *r, const struct method_preset *pr
 {
     struct api_job_spec *spec = r->spec;
     enum status status = config_start(spec->method, preset, &spec->config, err);
-    if (status == STATUS_OK) {
+    if (!status) {
         config_read_object(spec->method, r->config, "/config", false, spec->config, r->faults);
         settle_threads(r);
     }
@@ -378,7 +378,7 @@ static enum status job_spec_resolve(const struct reading *r, struct error *err)
     enum status status = method_resolve(spec->method, spec->config, &given, rules->data, &cause);
     if (status == STATUS_NO_MEMORY || status == STATUS_IO)
         return error_set(err, status, NULL, "%s", cause.message);
-    if (status != STATUS_OK) {
+    if (status) {
         char pointer[128] = "/config";
         if (strncmp(cause.pointer, "/config/", 8) == 0)
             config_pointer(&spec->method->config, r->config, "/config", cause.pointer + 8, pointer);
@@ -439,9 +439,9 @@ enum status job_spec_read(const struct api_job_rules *rules, const cJSON *root, 
         if (!rules->of_study)
             refuse_folds(&r);
         enum status status = read_fields(&r, preset, err);
-        if (status == STATUS_OK)
+        if (!status)
             status = job_spec_resolve(&r, err);
-        if (status != STATUS_OK)
+        if (status)
             return status;
         config_check(spec->method, r.config, spec->config, "/config", faults);
     }
@@ -460,9 +460,9 @@ enum status api_job_parse(const struct api_job_rules *rules, const char *text, s
     struct error parse;
     error_clear(&parse);
     enum status status = json_parse(text, bytes, &root, &parse);
-    if (status == STATUS_OK && !cJSON_IsObject(root))
+    if (!status && !cJSON_IsObject(root))
         status = error_set(&parse, STATUS_INVALID, "", "must be an object; got %s", json_type_name(root));
-    if (status != STATUS_OK) {
+    if (status) {
         api_faults_add(faults, parse.pointer, "%s", parse.message);
         (void)error_set(err, status, parse.pointer, "%s", parse.message);
     } else {

@@ -17,7 +17,7 @@ void submit_and_respond(struct exchange *x, struct storage_submit *submit, const
         return;
     char id[STORAGE_ID];
     enum storage_submit_outcome outcome;
-    if (storage_job_submit(x->api->options.storage, submit, id, &outcome, &err) != STATUS_OK) {
+    if (storage_job_submit(x->api->options.storage, submit, id, &outcome, &err)) {
         respond_error(x, &err);
         return;
     }
@@ -48,14 +48,14 @@ static void dry_run(struct exchange *x, const struct submission *s)
     sink_integer(out, "threads", spec->threads);
     struct error err;
     error_clear(&err);
-    if (config_show(spec->method, spec->config, out, &err) != STATUS_OK ||
-        config_warn(spec->method, spec->preset, spec->config, out, &err) != STATUS_OK) {
+    if (config_show(spec->method, spec->config, out, &err) ||
+        config_warn(spec->method, spec->preset, spec->config, out, &err)) {
         respond_error(x, &err);
         return;
     }
     sink_null(out, "phase");
     method_plan(spec->method, spec->config, out);
-    if (method_division(spec->method, spec->config, x->api->options.data, out, &err) != STATUS_OK) {
+    if (method_division(spec->method, spec->config, x->api->options.data, out, &err)) {
         respond_error(x, &err);
         return;
     }
@@ -81,7 +81,7 @@ static void store(struct exchange *x, const struct submission *s, const cJSON *b
     struct storage_submit row;
     struct error err;
     error_clear(&err);
-    if (submission_row(x, s, &row, &err) != STATUS_OK)
+    if (submission_row(x, s, &row, &err))
         respond_error(x, &err);
     else
         submit_and_respond(x, &row, body);
@@ -101,7 +101,7 @@ void jobs_submit(struct exchange *x)
         faults != NULL ? submission_read(x, body, false, dry, &s, faults, &err) : error_memory(&err, "faults");
     if (faults != NULL && faults->count > 0)
         respond_faults(x, PROBLEM_INVALID, "pointer", faults);
-    else if (status != STATUS_OK)
+    else if (status)
         respond_error(x, &err);
     else if (dry)
         dry_run(x, &s);

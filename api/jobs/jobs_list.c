@@ -201,7 +201,7 @@ static bool read_cursor(struct listing *l, const char *identity)
         return true;
     /* The page of a sorted list begins after the last job of the previous page. Storage sorts by the values of this
      * job, so the job must still exist. */
-    if (storage_job_get(x->api->options.storage, l->before, &x->arena, &last, &err) == STATUS_OK)
+    if (!storage_job_get(x->api->options.storage, l->before, &x->arena, &last, &err))
         return true;
     respond_problem(x, PROBLEM_BAD_QUERY, "cursor: its job was deleted; read the list again from its beginning.");
     return false;
@@ -229,7 +229,7 @@ static void write_list(struct listing *l, const char *identity)
     struct storage_job *jobs;
     size_t count;
     bool more;
-    if (storage_job_list(x->api->options.storage, &l->filter, &x->arena, &jobs, &count, &more, &err) != STATUS_OK) {
+    if (storage_job_list(x->api->options.storage, &l->filter, &x->arena, &jobs, &count, &more, &err)) {
         respond_error(x, &err);
         return;
     }

@@ -68,7 +68,7 @@ static enum status check_name(struct exchange *x, const struct storage_job *job,
         name_guess_offer(&guess, method->metrics[i].name);
     const struct storage_metric_query newest = {.since = INT64_MAX - 1, .max_points = 3};
     enum status status = storage_metric_read(x->api->options.storage, job->id, &newest, &x->arena, &all, &count, err);
-    if (status != STATUS_OK)
+    if (status)
         return status;
     for (size_t i = 0; i < count; i++)
         name_guess_offer(&guess, all[i].name);
@@ -85,18 +85,18 @@ static bool names_known(struct exchange *x, const struct storage_job *job, const
     error_clear(&err);
     struct api_faults *faults = arena_zalloc(&x->arena, 1, sizeof *faults);
     enum status status = faults != NULL ? STATUS_OK : error_memory(&err, "faults");
-    for (size_t n = 0; n < query->name_count && status == STATUS_OK; n++) {
+    for (size_t n = 0; n < query->name_count && !status; n++) {
         size_t at = 0;
         while (at < count && strcmp(series[at].name, query->names[n]) != 0)
             at++;
         if (at == count)
             status = check_name(x, job, query->names[n], faults, &err);
     }
-    if (status != STATUS_OK)
+    if (status)
         respond_error(x, &err);
     else if (faults->count > 0)
         respond_faults(x, PROBLEM_INVALID, "parameter", faults);
-    return status == STATUS_OK && faults->count == 0;
+    return !status && faults->count == 0;
 }
 
 void metrics_read(struct exchange *x)
@@ -122,7 +122,7 @@ void metrics_read(struct exchange *x)
         return;
     struct storage_series *series;
     size_t count;
-    if (storage_metric_read(x->api->options.storage, job.id, &query, &x->arena, &series, &count, &err) != STATUS_OK) {
+    if (storage_metric_read(x->api->options.storage, job.id, &query, &x->arena, &series, &count, &err)) {
         respond_error(x, &err);
         return;
     }

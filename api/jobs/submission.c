@@ -70,7 +70,7 @@ static bool share_has_room(struct exchange *x)
     error_clear(&err);
     if (most <= 0 || owner_of(x)[0] == '\0')
         return true;
-    if (storage_owner_bytes(x->api->options.storage, owner_of(x), &bytes, &err) != STATUS_OK) {
+    if (storage_owner_bytes(x->api->options.storage, owner_of(x), &bytes, &err)) {
         respond_error(x, &err);
         return false;
     }
@@ -158,7 +158,7 @@ static enum status find_source(struct exchange *x, struct api_job_spec *spec, in
     struct storage_job source;
     char id[STORAGE_ID];
     enum status status = job_name_find(x, spec->from_job, true, id, err);
-    if (status == STATUS_OK)
+    if (!status)
         status = storage_job_get(x->api->options.storage, id, &x->arena, &source, err);
     if (status == STATUS_NOT_FOUND) {
         api_faults_add(faults, "/from/job", "there is no job %.80s; must be an id, a name or latest", spec->from_job);
@@ -168,7 +168,7 @@ static enum status find_source(struct exchange *x, struct api_job_spec *spec, in
         api_faults_add(faults, "/from/job", "%s", err->message);
         return STATUS_INVALID;
     }
-    if (status != STATUS_OK)
+    if (status)
         return status;
     if (!method_starts_from(spec->method, source.kind)) {
         api_faults_add(faults, "/from/job", "is of kind %s; must be %s", source.kind, spec->method->kind);
@@ -198,16 +198,16 @@ enum status submission_read(struct exchange *x, const cJSON *body, bool of_study
     size_t before = faults->count + faults->more;
     *s = (struct submission){.seq = 0};
     enum status status = job_spec_read(&rules, body, &s->spec, faults, err);
-    if (status == STATUS_OK)
+    if (!status)
         status = find_source(x, &s->spec, &s->seq, faults, err);
-    if (status == STATUS_OK)
+    if (!status)
         status = method_estimate(s->spec.method, s->spec.config, options->data, &s->estimate, err);
-    if (status != STATUS_OK)
+    if (status)
         return status;
     share_check_threads(
         x, s->spec.ranks > 1 ? (s->spec.threads > 0 ? s->spec.threads : 1) * s->spec.ranks : s->spec.threads, faults);
     struct error refused = {0};
-    if (!dry && job_memory_check(x->api, &s->estimate, "/config", &refused) != STATUS_OK)
+    if (!dry && job_memory_check(x->api, &s->estimate, "/config", &refused))
         api_faults_add(faults, "/config", "%s", refused.message);
     if (faults->count + faults->more > before)
         return error_set(err, STATUS_INVALID, "", "the job has faults");

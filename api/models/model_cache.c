@@ -112,7 +112,7 @@ static enum status parse_config(const struct method *method, const struct storag
     enum status status = config_read_back(method, job->config, strlen(job->config), "/config", config, faults, &why);
     if (status == STATUS_NO_MEMORY)
         (void)error_set(err, status, NULL, "%s", why.message);
-    else if (status != STATUS_OK)
+    else if (status)
         status = error_set(err, STATUS_CORRUPT, NULL, "the configuration of job %s is not one of this build: %s %s",
                            job->id, faults->items[0].pointer, faults->items[0].detail);
     free(faults);
@@ -128,11 +128,11 @@ static enum status open_model(struct model_cache *cache, const struct method *me
     struct storage_checkpoint info;
     struct storage_checkpoint_pick pick = {.by = STORAGE_SEQ, .seq = seq};
     enum status status = parse_config(method, job, config, err);
-    if (status == STATUS_OK)
+    if (!status)
         status = storage_checkpoint_open(cache->storage, job->id, pick, &reader, &info, err);
-    if (status == STATUS_OK)
+    if (!status)
         status = storage_checkpoint_verify(reader, err);
-    if (status == STATUS_OK) {
+    if (!status) {
         struct snapshot_reader from = {reader, (uint64_t)info.bytes, storage_checkpoint_read};
         status = method->open(*config, cache->kernels, cache->data, &from, model, err);
     }
@@ -182,16 +182,16 @@ enum status model_cache_get(struct model_cache *cache, const struct method *meth
         void *config;
         error_clear(&why);
         enum status opened = open_model(cache, method, job, seq, &config, &model, &why);
-        uint64_t bytes = opened == STATUS_OK ? method_model_bytes(method, model) : 0;
+        uint64_t bytes = !opened ? method_model_bytes(method, model) : 0;
         (void)pthread_mutex_lock(&cache->lock);
-        entry->state = opened == STATUS_OK ? ENTRY_READY : ENTRY_FAILED;
-        entry->model = opened == STATUS_OK ? model : NULL;
+        entry->state = !opened ? ENTRY_READY : ENTRY_FAILED;
+        entry->model = !opened ? model : NULL;
         entry->config = config;
         entry->err = why;
         if (!entry->unlinked) {
             entry->bytes = bytes;
             cache->bytes += bytes;
-            if (opened != STATUS_OK)
+            if (opened)
                 unlink_entry(cache, entry);
         }
         (void)pthread_cond_broadcast(&cache->opened);

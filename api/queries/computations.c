@@ -51,7 +51,7 @@ static const struct method_input *read_numbers(struct recovery *r, const cJSON *
 {
     struct error err;
     error_clear(&err);
-    if (input_array_from_json(value, pointer, r->arrays, &err) != STATUS_OK) {
+    if (input_array_from_json(value, pointer, r->arrays, &err)) {
         add_error(r, &err);
         return NULL;
     }
@@ -204,7 +204,7 @@ static void read_nonzeros(struct recovery *r, const cJSON *list)
 
 static void read_options(struct recovery *r, const cJSON *config, struct error *err)
 {
-    if (config_start(&r->reading, NULL, &r->options, err) != STATUS_OK)
+    if (config_start(&r->reading, NULL, &r->options, err))
         return;
     if (config != NULL && !cJSON_IsObject(config))
         api_faults_add(r->faults, "/config", "must be an object");
@@ -255,7 +255,7 @@ static void find_job(struct exchange *x, struct recovery *r, const cJSON *body, 
         api_faults_add(r->faults, "/job", "no job has this id");
         return;
     }
-    if (status == STATUS_OK) {
+    if (!status) {
         r->source = api_method(x->api, r->job.kind);
         if (r->source == NULL || r->source->convolutions == NULL || r->source->open == NULL) {
             api_faults_add(r->faults, "/job", "is of kind %s, whose models have no convolutions", r->job.kind);
@@ -266,7 +266,7 @@ static void find_job(struct exchange *x, struct recovery *r, const cJSON *body, 
     if (status == STATUS_NOT_FOUND) {
         api_faults_add(r->faults, checkpoint != NULL ? "/checkpoint" : "/job", "job %s has no such checkpoint",
                        r->job.id);
-    } else if (status != STATUS_OK) {
+    } else if (status) {
         (void)error_set(err, status, "", "%s", inner.message);
     }
 }
@@ -322,7 +322,7 @@ static void read_question(struct recovery *r, const cJSON *body, struct error *e
     if (nonzeros != NULL)
         read_nonzeros(r, nonzeros);
     read_options(r, cJSON_GetObjectItemCaseSensitive(body, "config"), err);
-    if (r->failure.code != STATUS_OK) /* an error of the daemon is reported instead of the client's faults */
+    if (r->failure.code) /* an error of the daemon is reported instead of the client's faults */
         *err = r->failure;
     r->request.layers = r->layers;
 }
@@ -345,11 +345,11 @@ static void computations_answer(struct exchange *x, struct recovery *r, const cJ
     struct error err;
     error_clear(&err);
     read_question(r, body, &err);
-    if (err.code == STATUS_OK && r->faults->count > 0) {
+    if (!err.code && r->faults->count > 0) {
         respond_faults(x, PROBLEM_INVALID, "pointer", r->faults);
         return;
     }
-    if (err.code != STATUS_OK) {
+    if (err.code) {
         respond_error(x, &err);
         return;
     }
@@ -363,7 +363,7 @@ static void computations_answer(struct exchange *x, struct recovery *r, const cJ
         queries_respond_stopped(r->run);
         return;
     }
-    if (status != STATUS_OK) {
+    if (status) {
         respond_fault_of_method(x, r, &err);
         return;
     }
@@ -377,11 +377,11 @@ static void answer_from_job(struct exchange *x, struct recovery *r, const cJSON 
     error_clear(&err);
     struct model_lease lease;
     find_job(x, r, body, &err);
-    if (err.code != STATUS_OK) {
+    if (err.code) {
         respond_error(x, &err);
     } else if (r->faults->count > 0) {
         respond_faults(x, PROBLEM_INVALID, "pointer", r->faults);
-    } else if (model_cache_get(x->api->models, r->source, &r->job, r->checkpoint.seq, &lease, &err) != STATUS_OK) {
+    } else if (model_cache_get(x->api->models, r->source, &r->job, r->checkpoint.seq, &lease, &err)) {
         respond_error(x, &err);
     } else {
         choose_layers(r, lease.model, cJSON_GetObjectItemCaseSensitive(body, "layers"));

@@ -111,7 +111,7 @@ enum status edits_from_json(const cJSON *list, const char *pointer, struct metho
     JSON_EACH (item, list) {
         char at[160];
         (void)snprintf(at, sizeof at, "%s/%zu", pointer, *count);
-        if (status == STATUS_OK)
+        if (!status)
             status = read_edit(item, at, &(*edits)[(*count)++], err);
     }
     return status;
@@ -179,7 +179,7 @@ enum status input_from_bytes(const char *media_type, const void *bytes, size_t c
     inputs->unpacked = INPUT_FILE_UNPACKED - left;
     if (status == STATUS_CORRUPT || status == STATUS_LIMIT)
         status = STATUS_INVALID; /* the wrong bytes came from the client */
-    return status == STATUS_OK ? STATUS_OK : error_set(err, status, pointer, "%s", inner.message);
+    return !status ? STATUS_OK : error_set(err, status, pointer, "%s", inner.message);
 }
 
 static void warn(const struct sink *out, const char *code, const char *format, ...)
@@ -256,7 +256,7 @@ static enum status read_nested(struct nested *n, const cJSON *list, int depth)
         size++;
         if (cJSON_IsArray(item)) {
             enum status status = read_nested(n, item, depth + 1);
-            if (status != STATUS_OK)
+            if (status)
                 return status;
         } else if (!cJSON_IsNumber(item)) {
             return nested_fault(n, "must contain numbers only");
@@ -296,14 +296,14 @@ enum status input_array_from_json(const cJSON *list, const char *pointer, struct
     if (n.values == NULL)
         return error_set(err, STATUS_NO_MEMORY, pointer, "not enough memory for an input");
     enum status status = read_nested(&n, list, 0);
-    if (status != STATUS_OK) {
+    if (status) {
         free(n.values);
         return status;
     }
     struct error inner;
     error_clear(&inner);
     status = inputs_add(inputs, n.rank, n.dim, n.values, &inner);
-    return status == STATUS_OK ? STATUS_OK : error_set(err, status, pointer, "%s", inner.message);
+    return !status ? STATUS_OK : error_set(err, status, pointer, "%s", inner.message);
 }
 
 static enum status read_data(const cJSON *data, const cJSON *type, const char *pointer, struct inputs *inputs,
@@ -327,7 +327,7 @@ static enum status read_data(const cJSON *data, const cJSON *type, const char *p
     } else {
         size_t before = inputs->count;
         status = input_from_bytes(type->valuestring, bytes, count, at, inputs, err);
-        if (status == STATUS_OK && inputs->count != before + 1)
+        if (!status && inputs->count != before + 1)
             status = error_set(err, STATUS_INVALID, at, "must contain one input; got %zu", inputs->count - before);
     }
     free(bytes);
@@ -398,7 +398,7 @@ static enum status read_input(const cJSON *item, const char *pointer, struct inp
     } else {
         status = read_data(data, type, pointer, inputs, err);
     }
-    return status == STATUS_OK && inputs->edited ? read_changes(item, pointer, inputs, err) : status;
+    return !status && inputs->edited ? read_changes(item, pointer, inputs, err) : status;
 }
 
 static enum status read_list(const cJSON *list, struct inputs *inputs, struct api_faults *faults, struct error *err)
@@ -420,7 +420,7 @@ static enum status read_list(const cJSON *list, struct inputs *inputs, struct ap
         enum status status = read_input(item, pointer, inputs, &fault);
         if (status == STATUS_INVALID)
             api_faults_add(faults, fault.pointer, "%s", fault.message);
-        else if (status != STATUS_OK)
+        else if (status)
             return error_set(err, status, fault.pointer, "%s", fault.message);
     }
     return STATUS_OK;
@@ -446,7 +446,7 @@ enum status inputs_from_json(const cJSON *body, struct inputs *inputs, struct st
         }
     }
     enum status status = read_list(list, inputs, faults, err);
-    if (status != STATUS_OK)
+    if (status)
         return status;
     if (faults->count > 0)
         return error_set(err, STATUS_INVALID, "", "the query has %zu invalid members", faults->count);

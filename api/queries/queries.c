@@ -80,7 +80,7 @@ static bool write_answers(struct exchange *x, const struct query_request *a, con
         }
         struct method_question question = question_of(a, model, NULL, i);
         sink_begin_object(x->out, NULL);
-        if (a->query->answer(&question, x->out, &err) != STATUS_OK) {
+        if (a->query->answer(&question, x->out, &err)) {
             respond_method_error(x, a, i, &err);
             return false;
         }
@@ -117,7 +117,7 @@ static void answer_document(struct exchange *x, const struct query_request *a, c
             return;
     } else {
         struct method_question question = question_of(a, model, with, 0);
-        if (a->query->answer(&question, x->out, &err) != STATUS_OK) {
+        if (a->query->answer(&question, x->out, &err)) {
             respond_method_error(x, a, 0, &err);
             return;
         }
@@ -133,9 +133,9 @@ static void answer_picture(struct exchange *x, const struct query_request *a, co
     error_clear(&err);
     struct picture *picture = NULL;
     struct method_question question = question_of(a, model, with, 0);
-    if (a->query->draw(&question, &picture, &err) != STATUS_OK) {
+    if (a->query->draw(&question, &picture, &err)) {
         respond_method_error(x, a, 0, &err);
-    } else if (png_encode(picture, &x->response->body, &err) != STATUS_OK) {
+    } else if (png_encode(picture, &x->response->body, &err)) {
         respond_error(x, &err);
     } else {
         response_header(x->response, "X-Checkpoint", "%lld", (long long)a->checkpoint.seq);
@@ -159,7 +159,7 @@ static void answer_values(struct exchange *x, const struct query_request *a, con
             return;
         }
         struct method_question question = question_of(a, model, with, i);
-        if (a->query->array(&question, values, &rank, dim, &err) != STATUS_OK) {
+        if (a->query->array(&question, values, &rank, dim, &err)) {
             respond_method_error(x, a, i, &err);
             return;
         }
@@ -193,7 +193,7 @@ static void answer_text(struct exchange *x, const struct query_request *a, const
     struct error err;
     error_clear(&err);
     struct method_question question = question_of(a, model, NULL, 0);
-    if (a->text->write(&question, &x->response->body, &err) != STATUS_OK) {
+    if (a->text->write(&question, &x->response->body, &err)) {
         buf_clear(&x->response->body);
         respond_method_error(x, a, 0, &err);
         return;
@@ -208,8 +208,8 @@ static void add_dataset(const struct exchange *x, const char *set, struct hash *
     char folder[DATASET_PATH], digest[DATASET_HASH_KEPT + 1];
     struct error err;
     error_clear(&err);
-    if (set != NULL && set[0] != '\0' && dataset_folder(x->api->options.data, set, folder, &err) == STATUS_OK &&
-        dataset_hash(folder, digest, &err) == STATUS_OK)
+    if (set != NULL && set[0] != '\0' && !dataset_folder(x->api->options.data, set, folder, &err) &&
+        !dataset_hash(folder, digest, &err))
         hash_add(hash, digest, strlen(digest) + 1);
 }
 
@@ -222,7 +222,7 @@ static void add_job_datasets(const struct exchange *x, const struct query_reques
     struct error err;
     error_clear(&err);
     const char *const *field = job->config != NULL ? a->method->dataset_fields : NULL;
-    if (field == NULL || json_parse(job->config, strlen(job->config), &config, &err) != STATUS_OK)
+    if (field == NULL || json_parse(job->config, strlen(job->config), &config, &err))
         return; /* open_model() reports a configuration that cannot be read */
     for (; *field != NULL; field++)
         add_dataset(x, cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(config, *field)), hash);
@@ -302,7 +302,7 @@ static enum status open_model(struct exchange *x, const struct query_request *a,
             return status;
         struct error other;
         error_clear(&other);
-        if (storage_checkpoint_find(x->api->options.storage, job->id, pick, &newer, &other) != STATUS_OK ||
+        if (storage_checkpoint_find(x->api->options.storage, job->id, pick, &newer, &other) ||
             newer.seq == checkpoint->seq)
             return status;
         *checkpoint = newer;
@@ -322,13 +322,13 @@ static void queries_compute(struct exchange *x, struct query_request *a)
         return;
     a->run->parameters = a->query->parameters;
     const struct storage_checkpoint_pick latest = {.by = STORAGE_LATEST};
-    if (open_model(x, a, &a->job, a->pick, &a->checkpoint, &lease, &err) != STATUS_OK) {
+    if (open_model(x, a, &a->job, a->pick, &a->checkpoint, &lease, &err)) {
         respond_error(x, &err);
         queries_leave(a->run);
         return;
     }
     bool pair = a->query->takes == METHOD_TAKES_MODEL;
-    if (pair && open_model(x, a, &a->with, latest, &a->with_checkpoint, &with, &err) != STATUS_OK) {
+    if (pair && open_model(x, a, &a->with, latest, &a->with_checkpoint, &with, &err)) {
         respond_error(x, &err);
     } else {
         queries_answer(x, a, lease.model, with.model);

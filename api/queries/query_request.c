@@ -141,8 +141,8 @@ static void read_about(struct exchange *x, struct query_request *a, bool tables)
     cJSON *about;
     if (x->api->options.data == NULL || !json_member_text(a->job.config, "dataset_name", name, sizeof name) ||
         !dataset_name_good(name) ||
-        dataset_read(x->api->options.data, name, "about.json", &x->arena, &text, &size, NULL) != STATUS_OK ||
-        json_parse(text, size, &about, NULL) != STATUS_OK)
+        dataset_read(x->api->options.data, name, "about.json", &x->arena, &text, &size, NULL) ||
+        json_parse(text, size, &about, NULL))
         return;
     for (int i = 0; i < 5; i++) {
         const cJSON *options = cJSON_GetObjectItemCaseSensitive(about, "options");
@@ -175,7 +175,7 @@ static bool query_request_prepare(struct exchange *x, struct query_request *a)
         a->parameters = arena_zalloc(&x->arena, 1, a->query->parameters->struct_bytes);
         if (a->parameters == NULL)
             return no_memory(x);
-        if (config_defaults(a->query->parameters, a->parameters, &err) != STATUS_OK) {
+        if (config_defaults(a->query->parameters, a->parameters, &err)) {
             respond_error(x, &err);
             return false;
         }
@@ -206,7 +206,7 @@ static bool read_query_string(struct exchange *x, struct query_request *a)
         error_clear(&err);
         if (field != NULL && json)
             api_faults_add(a->faults, pair->name, "must be a member of the JSON body");
-        else if (field != NULL && config_parse(field, a->parameters, pair->value, &err) != STATUS_OK)
+        else if (field != NULL && config_parse(field, a->parameters, pair->value, &err))
             api_faults_add(a->faults, pair->name, "%s", err.message);
         else if (field == NULL && json && strcmp(pair->name, "batch") == 0)
             api_faults_add(a->faults, pair->name, "is for a body that is one array; a JSON body lists its inputs");
@@ -237,11 +237,11 @@ static bool read_file(struct exchange *x, struct query_request *a)
         return true;
     enum status status =
         input_from_bytes(query_request_type(x), x->request->body, x->request->body_bytes, "", a->inputs, &err);
-    if (status == STATUS_OK && exchange_query_flag(x, "batch"))
+    if (!status && exchange_query_flag(x, "batch"))
         status = inputs_split(a->inputs, &err);
-    if (status != STATUS_OK)
+    if (status)
         respond_error(x, &err);
-    return status == STATUS_OK;
+    return !status;
 }
 
 /* Removes the members that are parameters from `body`, and sets the parameters to their values. */
@@ -293,7 +293,7 @@ static enum status read_members(struct exchange *x, struct query_request *a, con
     enum status status = storage_job_get(x->api->options.storage, with->valuestring, &x->arena, &a->with, &why);
     if (status == STATUS_NOT_FOUND)
         api_faults_add(a->faults, "/with", "no job has this id");
-    else if (status != STATUS_OK)
+    else if (status)
         return error_set(err, status, NULL, "%s", why.message);
     else if (strcmp(a->with.kind, a->job.kind) != 0)
         api_faults_add(a->faults, "/with", "is of kind %s; must be %s", a->with.kind, a->job.kind);
@@ -312,18 +312,18 @@ static bool read_document(struct exchange *x, struct query_request *a)
     if (exchange_query(x, "checkpoint") != NULL && cJSON_GetObjectItemCaseSensitive(body, "checkpoint") != NULL)
         api_faults_add(a->faults, "/checkpoint", "is also a query parameter; state it only once");
     enum status status = read_parameters(a, body, &err);
-    if (status == STATUS_OK) {
+    if (!status) {
         status = takes_files(a->query) ? inputs_from_json(body, a->inputs, &a->pick, a->faults, &err)
                                        : read_members(x, a, body, &err);
     }
     cJSON_Delete(body);
-    if (a->faults->count > 0 && (status == STATUS_OK || status == STATUS_INVALID)) {
+    if (a->faults->count > 0 && (!status || status == STATUS_INVALID)) {
         respond_faults(x, PROBLEM_INVALID, "pointer", a->faults);
         return false;
     }
-    if (status != STATUS_OK)
+    if (status)
         respond_error(x, &err);
-    return status == STATUS_OK;
+    return !status;
 }
 
 /* Refuses a body above API_BODY_MAX, unless the query takes a file, or takes rows and the body is not JSON. The route
@@ -372,10 +372,10 @@ static bool find_checkpoint(struct exchange *x, const struct query_request *a, c
         error_clear(&fault);
         (void)error_set(&fault, STATUS_INVALID, "/checkpoint", "job %s has no such checkpoint", job->id);
         respond_error(x, &fault);
-    } else if (status != STATUS_OK) {
+    } else if (status) {
         respond_error(x, &err);
     }
-    return status == STATUS_OK;
+    return !status;
 }
 
 static bool find_checkpoints(struct exchange *x, struct query_request *a)

@@ -137,7 +137,7 @@ static enum status answer_rows(struct rows_job *j, struct error *err)
 static enum status check_end(struct rows_job *j, struct error *err)
 {
     struct error cause = {0};
-    return byte_source_end(&j->from, "the .npy array", &cause) == STATUS_OK
+    return !byte_source_end(&j->from, "the .npy array", &cause)
                ? STATUS_OK
                : error_set(err, STATUS_INVALID, "", "%s", cause.message);
 }

@@ -144,7 +144,7 @@ static void store(struct submitting *s, const char *grid, const cJSON *body)
     }
     const struct storage_study_submit study = {
         .name = s->spec.name, .grid = grid, .seeds = (int)s->spec.seeds, .jobs = s->rows, .count = s->spec.count};
-    if (storage_study_submit(x->api->options.storage, &study, id, &outcome, &err) != STATUS_OK) {
+    if (storage_study_submit(x->api->options.storage, &study, id, &outcome, &err)) {
         respond_error(x, &err);
     } else if (outcome == STORAGE_OWNER_FULL) {
         respond_problem(
@@ -222,7 +222,7 @@ void studies_list(struct exchange *x)
                                                 .kind = exchange_query(x, "kind"),
                                                 .before = cursor != NULL ? before : NULL,
                                                 .limit = (int)exchange_query_integer(x, "limit", 50)};
-    if (storage_study_list(x->api->options.storage, &filter, &x->arena, &studies, &count, &more, &err) != STATUS_OK) {
+    if (storage_study_list(x->api->options.storage, &filter, &x->arena, &studies, &count, &more, &err)) {
         respond_error(x, &err);
         return;
     }
@@ -285,7 +285,7 @@ bool study_name_resolve(struct exchange *x)
     error_clear(&err);
     if (strncmp(match->route->pattern, "/v1/studies/{id}", 16) != 0 || job_name_is_id(wanted))
         return true;
-    if (find_named(x, wanted, &studies, &count, &err) != STATUS_OK) {
+    if (find_named(x, wanted, &studies, &count, &err)) {
         respond_error(x, &err);
         return false;
     }

@@ -26,7 +26,7 @@ static enum status study_table_begin(struct study_table *table, const char *grid
     cJSON *root;
     *table = (struct study_table){.arena = arena};
     enum status status = json_parse(grid, strlen(grid), &root, err);
-    if (status != STATUS_OK)
+    if (status)
         return status;
     size_t fields = (size_t)cJSON_GetArraySize(root);
     table->fields = arena_zalloc(arena, fields + 1, sizeof *table->fields);
@@ -123,7 +123,7 @@ static enum status add_result(struct study_table *table, size_t row, const char 
     enum status status = json_parse(text, strlen(text), &result, NULL);
     if (status == STATUS_NO_MEMORY)
         return error_memory(err, "the table of a study");
-    if (status != STATUS_OK)
+    if (status)
         return STATUS_OK; /* a job whose result is no JSON has no numbers */
     bool made = true;
     for (size_t i = 0; i < STUDY_RESULTS_MAX; i++)
@@ -152,7 +152,7 @@ static enum status study_table_add(struct study_table *table, const struct stora
     if (cells == NULL)
         return error_memory(err, "the table of a study");
     enum status status = json_parse(job->config, strlen(job->config), &config, err);
-    if (status != STATUS_OK)
+    if (status)
         return status;
     bool made = read_cells(table, config, cells);
     cJSON_Delete(config);
@@ -318,9 +318,9 @@ bool exchange_study(struct exchange *x, struct storage_study *study)
     enum status status = storage_study_get(x->api->options.storage, exchange_param(x, "id"), &x->arena, study, &err);
     if (status == STATUS_NOT_FOUND)
         respond_problem(x, PROBLEM_NOT_FOUND, "There is no study %s.", exchange_param(x, "id"));
-    else if (status != STATUS_OK)
+    else if (status)
         respond_error(x, &err);
-    return status == STATUS_OK;
+    return !status;
 }
 
 /* The state of a study follows from its jobs: the first of these states that one of its jobs has. */
@@ -398,9 +398,9 @@ static enum status add_page(struct exchange *x, const struct storage_study *stud
     struct storage_job *jobs;
     arena_reset(page);
     enum status status = storage_study_jobs(x->api->options.storage, study->id, after, PAGE, page, &jobs, count, err);
-    for (size_t i = 0; status == STATUS_OK && i < *count; i++) {
+    for (size_t i = 0; !status && i < *count; i++) {
         status = study_table_add(table, &jobs[i], err);
-        if (status == STATUS_OK && each != NULL)
+        if (!status && each != NULL)
             each(x, &jobs[i]);
         memcpy(after, jobs[i].id, STORAGE_ID);
     }
@@ -419,12 +419,12 @@ bool study_table_read(struct exchange *x, const struct storage_study *study, str
     const struct method *method = api_method(x->api, study->kind);
     enum status status =
         study_table_begin(table, study->grid, method != NULL ? method->fold_field : NULL, &x->arena, &err);
-    while (status == STATUS_OK && count == PAGE)
+    while (!status && count == PAGE)
         status = add_page(x, study, after, table, &page, &count, each, &err);
     arena_close(&page);
-    if (status != STATUS_OK)
+    if (status)
         respond_error(x, &err);
-    return status == STATUS_OK;
+    return !status;
 }
 
 static void write_job(struct exchange *x, const struct storage_job *job)
@@ -438,7 +438,7 @@ void respond_study(struct exchange *x, int status, const char *id, bool whole)
     struct study_table table;
     struct error err;
     error_clear(&err);
-    if (storage_study_get(x->api->options.storage, id, &x->arena, &study, &err) != STATUS_OK) {
+    if (storage_study_get(x->api->options.storage, id, &x->arena, &study, &err)) {
         respond_error(x, &err);
         return;
     }

@@ -45,7 +45,7 @@ static enum status copy_preset_axes(struct reading *r, struct error *err)
         char value[CONFIG_TEXT + 1];
         for (const char *at = axis->values; method_axis_next(&at, value);) {
             enum status status = config_parse(field, r->scratch, value, err);
-            if (status != STATUS_OK)
+            if (status)
                 return status;
             cJSON *item = value_of(field, r->scratch);
             if (item == NULL || !cJSON_AddItemToArray(values, item)) {
@@ -151,7 +151,7 @@ static enum status add_folds(struct reading *r, struct error *err)
 static enum status read_grid(struct reading *r, const cJSON *grid, struct error *err)
 {
     enum status status = copy_preset_axes(r, err);
-    if (status != STATUS_OK || grid == NULL || cJSON_IsNull(grid))
+    if (status || grid == NULL || cJSON_IsNull(grid))
         return status;
     if (!cJSON_IsObject(grid)) {
         api_faults_add(r->faults, "/grid", "must be an object of fields and lists of values; got %s",
@@ -186,11 +186,11 @@ static enum status read_seeds(struct reading *r, const cJSON *seeds, struct erro
         return STATUS_OK;
     void *start;
     enum status status = config_start(r->method, r->preset, &start, err);
-    if (status != STATUS_OK)
+    if (status)
         return status;
     const cJSON *given = config_member(field, r->config);
     spec->seed = (int64_t)config_number(field, start);
-    if (cJSON_IsNumber(given) && config_set_number(field, start, given->valuedouble, NULL) == STATUS_OK)
+    if (cJSON_IsNumber(given) && !config_set_number(field, start, given->valuedouble, NULL))
         spec->seed = (int64_t)config_number(field, start);
     free(start);
     return STATUS_OK;
@@ -251,13 +251,13 @@ static enum status read_members(struct reading *r, const cJSON *body, struct err
     if (name != NULL && !cJSON_IsNull(name))
         (void)job_name_read(name, r->spec->name, r->faults);
     enum status status = config_start(r->method, r->preset, &r->scratch, err);
-    if (status == STATUS_OK)
+    if (!status)
         status = read_grid(r, cJSON_GetObjectItemCaseSensitive(body, "grid"), err);
-    if (status == STATUS_OK)
+    if (!status)
         status = add_folds(r, err);
-    if (status == STATUS_OK)
+    if (!status)
         status = read_seeds(r, cJSON_GetObjectItemCaseSensitive(body, "seeds"), err);
-    if (status == STATUS_OK)
+    if (!status)
         count_jobs(r);
     free(r->scratch);
     return status;
@@ -276,11 +276,11 @@ enum status study_spec_read(const struct api_job_rules *rules, const cJSON *body
         struct api_job_spec job;
         enum status status = job_spec_read(rules, spec->base, &job, faults, err);
         api_job_spec_close(&job);
-        return status == STATUS_OK ? error_set(err, STATUS_INTERNAL, NULL, "a job without a kind is valid") : status;
+        return !status ? error_set(err, STATUS_INTERNAL, NULL, "a job without a kind is valid") : status;
     }
     struct reading r = {.method = spec->method, .spec = spec, .faults = faults};
     enum status status = read_members(&r, body, err);
-    if (status != STATUS_OK || spec->count > 0)
+    if (status || spec->count > 0)
         return status;
     return error_set(err, STATUS_INVALID, "", "the study has faults");
 }

@@ -41,7 +41,7 @@ void trainer_checkpoints(struct exchange *x)
     error_clear(&err);
     if (!whose(x, &id))
         return;
-    if (storage_checkpoint_list(x->api->options.storage, id, &x->arena, &list, &count, &err) != STATUS_OK) {
+    if (storage_checkpoint_list(x->api->options.storage, id, &x->arena, &list, &count, &err)) {
         respond_error(x, &err);
         return;
     }
@@ -76,7 +76,7 @@ static size_t read_bytes(void *context, uint64_t offset, void *to, size_t count)
     const struct stored *stored = context;
     uint64_t left = offset < stored->bytes ? stored->bytes - offset : 0;
     count = left < count ? (size_t)left : count;
-    return count > 0 && storage_checkpoint_read(stored->reader, offset, to, count, NULL) == STATUS_OK ? count : 0;
+    return count > 0 && !storage_checkpoint_read(stored->reader, offset, to, count, NULL) ? count : 0;
 }
 
 static void close_bytes(void *context)

@@ -218,7 +218,7 @@ static enum status read_progress(const cJSON *item, const char **progress, struc
     size_t bytes = strlen(item->valuestring);
     if (bytes > PROGRESS_MAX)
         return error_set(err, STATUS_INVALID, "/progress", "must be at most %d bytes; got %zu", PROGRESS_MAX, bytes);
-    if (json_scan(item->valuestring, bytes, NULL) != STATUS_OK)
+    if (json_scan(item->valuestring, bytes, NULL))
         return error_set(err, STATUS_INVALID, "/progress", "must be text that is JSON");
     *progress = item->valuestring;
     return STATUS_OK;
@@ -368,8 +368,7 @@ static bool read_end(const cJSON *root, enum job_event *event, const char **resu
     const cJSON *end = cJSON_GetObjectItemCaseSensitive(root, "end"),
                 *text = cJSON_GetObjectItemCaseSensitive(root, "document");
     const char *document = cJSON_IsString(text) ? text->valuestring : NULL;
-    bool whole = document != NULL && strlen(document) <= DOCUMENT_MAX &&
-                 json_scan(document, strlen(document), NULL) == STATUS_OK;
+    bool whole = document != NULL && strlen(document) <= DOCUMENT_MAX && !json_scan(document, strlen(document), NULL);
     *result = *error = NULL;
     if (!cJSON_IsString(end))
         return false;

@@ -85,7 +85,7 @@ static enum status read_digest(const struct snapshot_reader *from, char digest[H
     unsigned char bytes[HASH_BYTES];
     size_t count = 0;
     enum status status = snapshot_contents(from, &entries, &count, err);
-    for (size_t i = 0; status == STATUS_OK && i < count; i++) {
+    for (size_t i = 0; !status && i < count; i++) {
         if (strcmp(entries[i].name, DATA_ENTRY) == 0 && entries[i].bytes == HASH_BYTES) {
             status = from->read(from->context, entries[i].offset, bytes, HASH_BYTES, err);
             hash_hex(bytes, digest);
@@ -109,12 +109,12 @@ static enum status trained_on(struct exchange *x, const struct storage_job *job,
     enum status status = storage_checkpoint_open(x->api->options.storage, job->id, pick, &reader, &info, &none);
     if (status == STATUS_NOT_FOUND)
         return STATUS_OK;
-    if (status == STATUS_OK) {
+    if (!status) {
         struct snapshot_reader from = {reader, (uint64_t)info.bytes, storage_checkpoint_read};
         status = read_digest(&from, digest, &none);
     }
     storage_checkpoint_close(reader);
-    return status == STATUS_OK ? STATUS_OK : error_set(err, status, none.pointer, "%s", none.message);
+    return !status ? STATUS_OK : error_set(err, status, none.pointer, "%s", none.message);
 }
 
 static const char *text_in(const cJSON *config, const char *name)
@@ -209,15 +209,15 @@ enum status attestation_write(struct exchange *x, const char *key, const struct 
     char chain[HASH_TEXT], sha256[HASH_TEXT];
     const struct sink *out = x->out;
     enum status status = storage_chain_list(x->api->options.storage, job->id, &x->arena, &links, &count, err);
-    if (status != STATUS_OK)
+    if (status)
         return status;
     char digest[HASH_TEXT];
     cJSON *config = NULL;
     status = trained_on(x, job, digest, err);
-    if (status != STATUS_OK)
+    if (status)
         return status;
     status = json_parse(job->config, strlen(job->config), &config, err);
-    if (status != STATUS_OK)
+    if (status)
         return status;
     cJSON *data = data_of(api_method(x->api, job->kind), config, digest);
     sink_begin_object(out, key);
@@ -254,7 +254,7 @@ void attestation_show(struct exchange *x)
     if (job.task == JOB_EVALUATE) {
         respond_problem(x, PROBLEM_NOT_FOUND, "Job %s is an evaluation and has no checkpoints; job %s has.", job.id,
                         job.source_job);
-    } else if (attestation_write(x, NULL, &job, &err) != STATUS_OK) {
+    } else if (attestation_write(x, NULL, &job, &err)) {
         respond_error(x, &err);
     } else {
         respond_json(x, 200);

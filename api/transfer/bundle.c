@@ -56,7 +56,7 @@ static enum status write_metrics(struct making *m, struct error *err)
     struct json_sink json;
     enum status status =
         storage_metric_read(x->api->options.storage, m->job.id, &query, &x->arena, &series, &count, err);
-    if (status != STATUS_OK)
+    if (status)
         return status;
     json_sink_init(&json, &m->metrics);
     sink_begin_object(&json.sink, NULL);
@@ -97,7 +97,7 @@ static enum status write_evaluation(struct making *m, struct error *err)
     size_t count;
     bool more;
     enum status status = storage_job_list(m->x->api->options.storage, &filter, &m->x->arena, &jobs, &count, &more, err);
-    if (status == STATUS_OK)
+    if (!status)
         stored_json(&m->x->json, "evaluation", count > 0 ? jobs[0].result : NULL);
     return status;
 }
@@ -111,7 +111,7 @@ static enum status write_manifest(struct making *m, struct error *err)
     json_sink_init(&x->json, &m->manifest);
     sink_begin_object(out, NULL);
     enum status status = attestation_write(x, "attestation", &m->job, err);
-    if (status == STATUS_OK)
+    if (!status)
         status = write_evaluation(m, err);
     sink_text(out, "name", m->job.name);
     stored_json(&x->json, "result", m->job.result);
@@ -124,7 +124,7 @@ static enum status write_manifest(struct making *m, struct error *err)
     }
     sink_end_list(out);
     sink_end_object(out);
-    if (status == STATUS_OK)
+    if (!status)
         status = bundle_text(&x->json, &m->manifest, "the manifest of the job is too large for a bundle", err);
     json_sink_init(&x->json, &x->response->body);
     return status;
@@ -163,10 +163,10 @@ static enum status append_stream(const struct making *m, const struct storage_ch
     if (piece == NULL)
         return error_memory(err, "a bundle");
     enum status status = storage_checkpoint_open(m->x->api->options.storage, m->job.id, pick, &reader, NULL, err);
-    for (int64_t at = 0; status == STATUS_OK && at < checkpoint->bytes; at += PIECE) {
+    for (int64_t at = 0; !status && at < checkpoint->bytes; at += PIECE) {
         size_t some = checkpoint->bytes - at < PIECE ? (size_t)(checkpoint->bytes - at) : PIECE;
         status = storage_checkpoint_read(reader, (uint64_t)at, piece, some, err);
-        buf_append(out, piece, status == STATUS_OK ? some : 0);
+        buf_append(out, piece, !status ? some : 0);
     }
     storage_checkpoint_close(reader);
     return status;
@@ -177,26 +177,26 @@ static enum status make(struct making *m, struct buf *out, struct error *err)
     int64_t bytes = SLACK, most = m->x->api->options.import_bytes;
     most = most < API_DOCUMENT_MAX ? most : API_DOCUMENT_MAX;
     enum status status = bundle_choose(m, err);
-    for (size_t i = 0; status == STATUS_OK && i < m->count; i++)
+    for (size_t i = 0; !status && i < m->count; i++)
         bytes += m->checkpoints[i].bytes;
-    if (status == STATUS_OK && m->count == 0)
+    if (!status && m->count == 0)
         status = error_set(err, STATUS_CONFLICT, NULL, "the job has no checkpoint yet");
-    if (status == STATUS_OK && bytes > most) {
+    if (!status && bytes > most) {
         status = error_set(err, STATUS_CONFLICT, NULL,
                            "the checkpoints together exceed the size of a bundle (%lld MiB): export one checkpoint",
                            (long long)(most >> 20));
     }
-    if (status == STATUS_OK)
+    if (!status)
         status = write_metrics(m, err);
-    if (status == STATUS_OK)
+    if (!status)
         status = write_manifest(m, err);
-    if (status == STATUS_OK)
+    if (!status)
         status = write_head(m, out, err);
-    if (status == STATUS_OK)
+    if (!status)
         buf_append(out, m->metrics.data, m->metrics.size);
-    for (size_t i = 0; status == STATUS_OK && i < m->count; i++)
+    for (size_t i = 0; !status && i < m->count; i++)
         status = append_stream(m, &m->checkpoints[i], out, err);
-    return status == STATUS_OK && out->failed ? error_memory(err, "a bundle") : status;
+    return !status && out->failed ? error_memory(err, "a bundle") : status;
 }
 
 void bundle_show(struct exchange *x)
@@ -217,7 +217,7 @@ void bundle_show(struct exchange *x)
     if (m.job.task == JOB_EVALUATE) {
         respond_problem(x, PROBLEM_NOT_FOUND, "Job %s is an evaluation and has no bundle; job %s has one.", m.job.id,
                         m.job.source_job);
-    } else if (make(&m, &x->response->body, &err) != STATUS_OK) {
+    } else if (make(&m, &x->response->body, &err)) {
         buf_clear(&x->response->body);
         respond_error(x, &err);
     } else {

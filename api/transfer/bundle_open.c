@@ -58,7 +58,7 @@ static enum status read_manifest(struct bundle *bundle, struct error *err)
     if (!hash_is(text, strlen(text), sha256))
         return changed(AT "manifest", "the manifest", err);
     enum status status = json_parse(text, strlen(text), &bundle->manifest, err);
-    if (status != STATUS_OK)
+    if (status)
         return status;
     bundle->attestation = cJSON_GetObjectItemCaseSensitive(bundle->manifest, "attestation");
     return cJSON_IsObject(bundle->attestation)
@@ -92,10 +92,10 @@ static enum status check_members(struct bundle *bundle, struct error *err)
     enum status status = STATUS_OK;
     if (!cJSON_IsArray(members) || (size_t)cJSON_GetArraySize(members) != bundle->content.count)
         return error_set(err, STATUS_INVALID, AT "manifest", "must list every member of the bundle once");
-    for (size_t i = 0; status == STATUS_OK && i < bundle->content.count; i++) {
+    for (size_t i = 0; !status && i < bundle->content.count; i++) {
         const struct safetensors_tensor *tensor = &bundle->content.tensors[i];
         status = check_member(bundle, tensor, &member, err);
-        if (status == STATUS_OK && strcmp(tensor->name, "metrics") == 0) {
+        if (!status && strcmp(tensor->name, "metrics") == 0) {
             status = json_parse((const char *)bundle->content.data + tensor->begin,
                                 (size_t)(tensor->end - tensor->begin), &bundle->metrics, err);
         }
@@ -167,7 +167,7 @@ static enum status check_chain(struct bundle *bundle, struct error *err)
         return changed(AT "manifest", "the configuration", err);
     JSON_EACH (link, links) {
         enum status status = take_link(bundle, link, chain, err);
-        if (status != STATUS_OK)
+        if (status)
             return status;
     }
     if (strcmp(chain, last) != 0)
@@ -185,13 +185,13 @@ enum status bundle_open(const void *bytes, size_t count, struct bundle *out, str
     error_clear(&inner);
     *out = (struct bundle){.manifest = NULL};
     enum status status = safetensors_parse(bytes, count, &out->content, &inner);
-    if (status == STATUS_OK)
+    if (!status)
         status = read_manifest(out, &inner);
-    if (status == STATUS_OK)
+    if (!status)
         status = check_members(out, &inner);
-    if (status == STATUS_OK)
+    if (!status)
         status = check_chain(out, &inner);
-    if (status != STATUS_OK) {
+    if (status) {
         bundle_close(out);
         return error_set(err, status == STATUS_NO_MEMORY ? status : STATUS_INVALID, inner.pointer, "%s", inner.message);
     }

@@ -51,7 +51,7 @@ enum status import_model_open(struct exchange *x, struct import_model *model, co
     enum status status = config_read_back(model->method, config, strlen(config), "", &model->config, faults, err);
     if (status == STATUS_NO_MEMORY)
         return status;
-    if (status != STATUS_OK) {
+    if (status) {
         error_clear(err);
         return config_error(faults, pointer, err);
     }
@@ -67,7 +67,7 @@ static enum status check_size(const struct exchange *x, const struct import_mode
 {
     struct method_estimate estimate;
     enum status status = method_estimate(model->method, model->config, NULL, &estimate, err);
-    if (status != STATUS_OK)
+    if (status)
         return status;
     if (estimate.parameters > 0 && (uint64_t)estimate.parameters > count) {
         return error_set(err, STATUS_INVALID, pointer,
@@ -89,10 +89,10 @@ enum status import_model_check(struct exchange *x, const struct import_model *mo
     if (model->method->open == NULL)
         return error_set(err, STATUS_INVALID, pointer, "jobs of kind %s have no model", model->method->kind);
     enum status status = check_size(x, model, (size_t)from.total_bytes, pointer, err);
-    if (status != STATUS_OK)
+    if (status)
         return status;
     status = model->method->open(model->config, x->api->options.kernels, x->api->options.data, &from, &opened, &inner);
-    if (status == STATUS_OK) {
+    if (!status) {
         model->method->close(opened);
         return STATUS_OK;
     }
@@ -145,7 +145,7 @@ void import_respond(struct exchange *x, struct storage_import *import)
     } else if (storage_job_import(x->api->options.storage, import, id, &outcome, &err) == STATUS_LIMIT) {
         respond_problem(x, PROBLEM_FORBIDDEN, "%s. Ask a user whose token has the scope admin to delete finished jobs.",
                         err.message);
-    } else if (err.code != STATUS_OK) {
+    } else if (err.code) {
         respond_error(x, &err);
     } else {
         repeat_respond(x, outcome, id);

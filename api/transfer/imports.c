@@ -52,7 +52,7 @@ static enum status read_metrics(struct exchange *x, const struct bundle *bundle,
     if (series == NULL)
         return error_memory(err, "metrics");
     JSON_EACH (list, bundle->metrics)
-        if (status == STATUS_OK)
+        if (!status)
             status = read_points(x, list, &series[import->series_count++], err);
     return status;
 }
@@ -62,7 +62,7 @@ static enum status take_checkpoints(struct exchange *x, const struct bundle *bun
 {
     struct storage_import_checkpoint *checkpoints = arena_zalloc(&x->arena, bundle->count, sizeof *checkpoints);
     enum status status = checkpoints != NULL ? STATUS_OK : error_memory(err, "a bundle");
-    for (size_t i = 0; status == STATUS_OK && i < bundle->count; i++) {
+    for (size_t i = 0; !status && i < bundle->count; i++) {
         const struct bundle_checkpoint *from = &bundle->checkpoints[i];
         checkpoints[i] = (struct storage_import_checkpoint){
             .what = {from->step, from->samples, from->density, from->accuracy, from->stage_end},
@@ -104,20 +104,20 @@ static enum status bundle_import_prepare(struct exchange *x, const struct bundle
     if (settings != NULL)
         json_canonical(settings, config);
     enum status status = buf_status(config, "a configuration", err);
-    if (status != STATUS_OK)
+    if (status)
         return status;
     status =
         import_model_open(x, model, text_of(bundle->attestation, "kind"), config->data, "/__metadata__/manifest", err);
-    if (status != STATUS_OK)
+    if (status)
         return status;
     status = take_checkpoints(x, bundle, model, import, err);
-    if (status != STATUS_OK)
+    if (status)
         return status;
     status = read_metrics(x, bundle, import, err);
-    if (status != STATUS_OK)
+    if (status)
         return status;
     status = write_result(bundle, result, err);
-    if (status != STATUS_OK)
+    if (status)
         return status;
     json_sink_init(&json, progress);
     import_write_progress(&import->checkpoints[import->count - 1], &json);
@@ -144,9 +144,9 @@ static void import_bundle(struct exchange *x)
     buf_init(&result, 16u << 20);
     buf_init(&progress, 4096);
     enum status status = bundle_open(x->request->body, x->request->body_bytes, &bundle, &err);
-    if (status == STATUS_OK)
+    if (!status)
         status = bundle_import_prepare(x, &bundle, &model, &import, &config, &result, &progress, &err);
-    if (status == STATUS_OK)
+    if (!status)
         import_respond(x, &import);
     else
         respond_error(x, &err);
@@ -205,17 +205,17 @@ static enum status import_foreign_adopt(struct exchange *x, struct buf *config, 
     if (!method)
         return error_set(err, STATUS_INVALID, "", "must be a bundle or a safetensors file");
     enum status status = check_memory(x, err);
-    if (status != STATUS_OK)
+    if (status)
         return status;
     status = method->adopt(&from, config, checkpoint, err);
-    if (status == STATUS_OK && (config->failed || checkpoint->failed))
+    if (!status && (config->failed || checkpoint->failed))
         status = error_memory(err, "a model");
     if (status == STATUS_CORRUPT || status == STATUS_INVALID || status == STATUS_LIMIT) {
         struct error cause = *err;
         error_clear(err);
         return error_set(err, STATUS_INVALID, "", "%s", cause.message);
     }
-    if (status != STATUS_OK)
+    if (status)
         return status;
     buf_append(config, "", 1); /* the text ends with NUL */
     return config->failed ? error_memory(err, "a configuration")
@@ -234,9 +234,9 @@ static void import_foreign(struct exchange *x)
     buf_init(&bytes, 4 * (size_t)x->api->options.import_bytes);
     enum status status = import_foreign_adopt(x, &config, &bytes, &model, &err);
     checkpoint.bytes = (struct storage_import_bytes){{bytes.data, NULL}, {bytes.size, 0}};
-    if (status == STATUS_OK)
+    if (!status)
         status = import_model_check(x, &model, &checkpoint.bytes, "", &err);
-    if (status == STATUS_OK)
+    if (!status)
         import_checkpoint(x, &model, model.method->adopts, "", NULL, &checkpoint);
     else
         respond_error(x, &err);
@@ -280,13 +280,13 @@ static enum status read_notes(const struct safetensors_content *content, struct 
                               struct error *err)
 {
     enum status status = note_integer(content, "step", &checkpoint->what.step, err);
-    if (status == STATUS_OK)
+    if (!status)
         status = note_integer(content, "samples", &checkpoint->what.samples, err);
-    if (status == STATUS_OK)
+    if (!status)
         status = note_integer(content, "checkpoint", &checkpoint->seq, err);
-    if (status == STATUS_OK)
+    if (!status)
         status = note_fraction(content, "density", &checkpoint->what.density, err);
-    if (status == STATUS_OK)
+    if (!status)
         status = note_fraction(content, "accuracy", &checkpoint->what.accuracy, err);
     checkpoint->what.stage_end = true;
     checkpoint->seq = checkpoint->seq > 0 ? checkpoint->seq : 1;
@@ -319,15 +319,15 @@ static void import_weights(struct exchange *x, const struct safetensors_content 
     buf_init(&head, HEAD_MAX);
     enum status status = import_model_open(x, &model, safetensors_note(content, "kind"),
                                            safetensors_note(content, "config"), "/__metadata__", &err);
-    if (status == STATUS_OK)
+    if (!status)
         status = read_notes(content, &checkpoint, &err);
-    if (status == STATUS_OK)
+    if (!status)
         status = safetensors_to_snapshot(content, &head, &err);
     checkpoint.bytes =
         (struct storage_import_bytes){{head.data, content->data}, {head.size, safetensors_data_bytes(content)}};
-    if (status == STATUS_OK)
+    if (!status)
         status = check_weights(x, &model, &checkpoint.bytes, &err);
-    if (status == STATUS_OK)
+    if (!status)
         import_checkpoint(x, &model, "safetensors", import_preset(model.method, safetensors_note(content, "preset")),
                           content, &checkpoint);
     else
@@ -361,7 +361,7 @@ static void import_file(struct exchange *x)
         import_foreign(x);
         return;
     }
-    if (safetensors_parse(x->request->body, x->request->body_bytes, &content, &err) != STATUS_OK)
+    if (safetensors_parse(x->request->body, x->request->body_bytes, &content, &err))
         respond_error(x, &err);
     else if (bundle_is(&content))
         import_bundle(x);

@@ -293,18 +293,18 @@ static enum status onnx_export_encode(struct exchange *x, struct query_run *run,
     struct onnx *onnx = NULL;
     char seq[24];
     enum status status = model_cache_get(x->api->models, method, job, checkpoint->seq, &lease, err);
-    if (status != STATUS_OK)
+    if (status)
         return status;
     status = onnx_export_check(run, err);
-    if (status == STATUS_OK)
+    if (!status)
         status = onnx_create(&onnx, err);
-    if (status == STATUS_OK)
+    if (!status)
         status = method->graph(lease.model, onnx_writer(onnx), err);
     model_cache_release(x->api->models, &lease);
-    if (status == STATUS_OK)
+    if (!status)
         status = onnx_export_check(run, err);
     (void)snprintf(seq, sizeof seq, "%lld", (long long)checkpoint->seq);
-    if (status == STATUS_OK) {
+    if (!status) {
         onnx_note(onnx, "kind", job->kind);
         onnx_note(onnx, "job", job->id);
         onnx_note(onnx, "checkpoint", seq);
@@ -330,7 +330,7 @@ static void respond_model(struct exchange *x, const struct storage_job *job,
         return;
     enum status status = onnx_export_encode(x, &run, job, checkpoint, method, &err);
     queries_leave(&run);
-    if (status != STATUS_OK) {
+    if (status) {
         buf_clear(&x->response->body);
         if (status == STATUS_CANCELLED)
             queries_respond_stopped(&run);

@@ -36,7 +36,7 @@ void exec_release(struct exec *exec, struct arena_mark mark)
 
 enum status exec_status(const struct exec *exec, struct error *err)
 {
-    if (exec->error.code == STATUS_OK)
+    if (!exec->error.code)
         return STATUS_OK;
     return error_set(err, exec->error.code, exec->error.pointer, "%s", exec->error.message);
 }
@@ -86,7 +86,7 @@ real *op_zeros(struct exec *e, size_t count)
 real *op_scratch(struct exec *e, size_t each, int chunks)
 {
     size_t count = each * (size_t)thread_pool_workers(e->pool, chunks);
-    if (e->error.code != STATUS_OK)
+    if (e->error.code)
         return NULL;
     if (e->tape->scratch == NULL || e->tape->scratch_count < count) {
         e->tape->scratch = op_reals(e, count);

@@ -61,7 +61,7 @@ static void mark_backward(struct exec *e, struct node *node)
 
 void exec_done_from(struct exec *e, const struct weight *first)
 {
-    if (e->done_from == NULL || !e->training || e->error.code != STATUS_OK)
+    if (e->done_from == NULL || !e->training || e->error.code)
         return;
     struct mark *mark = op_alloc(e, sizeof *mark);
     if (mark == NULL)

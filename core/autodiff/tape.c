@@ -16,7 +16,7 @@ struct tensor *op_done(struct exec *e, struct node *node, const char *name,
         entry->forward_seconds += op_clock(e) - since;
         entry->calls++;
     }
-    if (e->error.code != STATUS_OK)
+    if (e->error.code)
         return NULL;
     if (e->training && out->wants_grad) {
         node->name = name;
@@ -62,12 +62,12 @@ static void seed_root(struct exec *e, struct tensor *root, const real *seed)
 
 enum status tape_backward(struct exec *exec, struct tensor *root, const real *seed, struct error *err)
 {
-    if (exec->error.code == STATUS_OK && (root == NULL || !exec->training))
+    if (!exec->error.code && (root == NULL || !exec->training))
         op_fail(exec, STATUS_INTERNAL, "backward pass without a recorded result");
-    if (exec->error.code == STATUS_OK && root != NULL && root->wants_grad)
+    if (!exec->error.code && root != NULL && root->wants_grad)
         seed_root(exec, root, seed);
-    for (struct node *node = exec->tape == NULL ? NULL : exec->tape->last;
-         node != NULL && exec->error.code == STATUS_OK; node = node->before)
+    for (struct node *node = exec->tape == NULL ? NULL : exec->tape->last; node != NULL && !exec->error.code;
+         node = node->before)
         backward_node(exec, node);
     if (exec->tape != NULL)
         exec->tape->last = NULL;

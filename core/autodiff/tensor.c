@@ -6,7 +6,7 @@
 
 static struct tensor *make(struct exec *e, real *data, size_t count)
 {
-    struct tensor *x = e->error.code == STATUS_OK ? op_alloc(e, sizeof(*x)) : NULL;
+    struct tensor *x = !e->error.code ? op_alloc(e, sizeof(*x)) : NULL;
     if (x == NULL)
         return NULL;
     x->count = count;
@@ -122,7 +122,7 @@ struct tensor *op_out_map(struct exec *e, const struct map_shape *shape, bool wa
 
 struct tensor *op_out_shape_only(struct exec *e, const struct map_shape *shape, bool wants)
 {
-    struct tensor *x = e->error.code == STATUS_OK ? op_alloc(e, sizeof(*x)) : NULL;
+    struct tensor *x = !e->error.code ? op_alloc(e, sizeof(*x)) : NULL;
     if (x != NULL)
         *x = (struct tensor){
             .kind = TENSOR_MAP, .map = *shape, .count = map_size(shape), .wants_grad = wants && e->training};

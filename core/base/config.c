@@ -22,7 +22,7 @@ enum status config_defaults(const struct config_table *table, void *config, stru
     for (size_t i = 0; i < table->count; i++) {
         struct error fault;
         error_clear(&fault);
-        if (config_parse(&table->fields[i], config, table->fields[i].preset, &fault) != STATUS_OK)
+        if (config_parse(&table->fields[i], config, table->fields[i].preset, &fault))
             return error_set(err, STATUS_INTERNAL, NULL, "default of %s: %s", table->fields[i].name, fault.message);
     }
     return STATUS_OK;
@@ -36,7 +36,7 @@ enum status config_apply(const struct config_table *table, void *config, const s
         if (field == NULL)
             return error_set(err, STATUS_INTERNAL, NULL, "there is no field %s", settings->field);
         enum status status = config_parse(field, config, settings->value, err);
-        if (status != STATUS_OK)
+        if (status)
             return status;
     }
     return STATUS_OK;
@@ -66,7 +66,7 @@ enum status config_set_number(const struct config_field *field, void *config, do
         return value_refuse(field, VALUE_CONFIG, words, err);
     }
     enum status status = value_read_number(field, VALUE_CONFIG, number, &value, err);
-    if (status == STATUS_OK)
+    if (!status)
         value_store(field, config, &value);
     return status;
 }
@@ -171,7 +171,7 @@ bool config_is_default(const struct config_table *table, const struct config_fie
     struct error ignored;
     error_clear(&ignored);
     void *defaults = calloc(1, table->struct_bytes);
-    bool same = defaults != NULL && config_parse(field, defaults, field->preset, &ignored) == STATUS_OK &&
+    bool same = defaults != NULL && !config_parse(field, defaults, field->preset, &ignored) &&
                 config_same(field, defaults, config);
     free(defaults);
     return same;

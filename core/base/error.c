@@ -16,7 +16,7 @@ void error_clear(struct error *err)
 
 enum status error_set(struct error *err, enum status code, const char *pointer, const char *format, ...)
 {
-    if (err == NULL || err->code != STATUS_OK)
+    if (err == NULL || err->code)
         return code;
     err->code = code;
     (void)snprintf(err->pointer, sizeof err->pointer, "%s", pointer != NULL ? pointer : "");

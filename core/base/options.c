@@ -165,7 +165,7 @@ static enum status value_of(const struct options *options, const char *name, str
     if (spec == NULL)
         spec = options_find(options->shared, name, strlen(name));
     *set = spec != NULL && (text != NULL || spec->preset != NULL);
-    if (*set && value_read(spec, VALUE_OPTION, text != NULL ? text : spec->preset, out, &fault) != STATUS_OK)
+    if (*set && value_read(spec, VALUE_OPTION, text != NULL ? text : spec->preset, out, &fault))
         return error_set(err, fault.code, NULL, "--%s %s", name, fault.message);
     return STATUS_OK;
 }

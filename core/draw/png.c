@@ -124,7 +124,7 @@ static void read_image(struct reader *r)
 static enum status read_guarded(struct reader *r, struct error *err)
 {
     if (setjmp(png_jmpbuf(r->png)) != 0)
-        return error_set(err, r->refused != STATUS_OK ? r->refused : STATUS_CORRUPT, NULL, "PNG: %s", r->message);
+        return error_set(err, r->refused ? r->refused : STATUS_CORRUPT, NULL, "PNG: %s", r->message);
     read_image(r);
     return STATUS_OK;
 }
@@ -179,12 +179,12 @@ enum status png_decode(const void *bytes, size_t count, int max_side, struct ras
         status = read_guarded(&r, err);
     else
         (void)error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory to read a PNG");
-    if (status == STATUS_OK)
+    if (!status)
         status = to_planes(&r, raster, err);
     free(r.lines);
     free(r.samples);
     png_destroy_read_struct(&r.png, &r.info, NULL);
-    if (status != STATUS_OK)
+    if (status)
         raster_close(raster);
     return status;
 }
@@ -194,7 +194,7 @@ enum status png_decode_grey(const void *bytes, size_t count, int max_side, float
 {
     struct raster raster;
     enum status status = png_decode(bytes, count, max_side, &raster, err);
-    if (status == STATUS_OK)
+    if (!status)
         raster_to_grey(&raster);
     *values = raster.values;
     *rows = raster.rows;

@@ -212,7 +212,7 @@ static enum status read_open(SNDFILE *file, const SF_INFO *info, const char *nam
         status = head ? STATUS_OK : decode(file, info, name, wave, err);
     }
     (void)sf_close(file);
-    if (status != STATUS_OK)
+    if (status)
         audio_wave_close(wave);
     return status;
 }
@@ -253,7 +253,7 @@ static enum status read_bytes(const void *bytes, size_t count, bool head, struct
     if ((info.format & SF_FORMAT_SUBMASK) == SF_FORMAT_GSM610 && info.frames > frames)
         info.frames = frames; /* libsndfile counts a block that the file does not have */
     enum status status = read_open(file, &info, "the recording", head, wave, err);
-    wave->cut = status == STATUS_OK && memory.cut;
+    wave->cut = !status && memory.cut;
     return status;
 }
 

@@ -129,7 +129,7 @@ static enum status write_verdict(const struct method *method, struct method_run 
     if (findings == NULL)
         return error_memory(err, "the verdict");
     enum status status = method->judge(run, findings, err);
-    if (status == STATUS_OK)
+    if (!status)
         findings_write(findings, out);
     free(findings);
     return status;
@@ -139,7 +139,7 @@ enum status method_result(const struct method *method, struct method_run *run, c
                           struct error *err)
 {
     enum status status = write_verdict(method, run, out, err);
-    return status == STATUS_OK && method->result != NULL ? method->result(run, out, err) : status;
+    return !status && method->result != NULL ? method->result(run, out, err) : status;
 }
 
 uint64_t method_model_bytes(const struct method *method, const struct method_model *model)

@@ -143,7 +143,7 @@ enum status adam_step(struct adam *adam, struct exec *exec, double learning_rate
     if (grad_norm != NULL || config->clip_norm > 0.0) {
         double norm = 0.0;
         enum status stopped = gradient_norm(adam, exec, &task, &norm, err);
-        if (stopped != STATUS_OK)
+        if (stopped)
             return stopped;
         if (grad_norm != NULL)
             *grad_norm = norm;

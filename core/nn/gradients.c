@@ -14,7 +14,7 @@ static void done_from(void *context, const struct weight *first)
     struct gradients *g = context;
     size_t from;
     real *block = params_gradients(g->params, first, g->sent, &from);
-    if (g->error.code == STATUS_OK && g->sent >= from + LEAST) {
+    if (!g->error.code && g->sent >= from + LEAST) {
         comm_start(g->comm, block + from, g->sent - from, TYPE, &g->error);
         g->sent = from;
     }

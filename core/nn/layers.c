@@ -127,7 +127,7 @@ void rms_scale_build(struct rms_scale *scale, struct params *params, const char 
 
 struct tensor *rms_scale_forward(struct exec *e, struct rms_scale *scale, struct tensor *x)
 {
-    if (x == NULL || e->error.code != STATUS_OK)
+    if (x == NULL || e->error.code)
         return NULL;
     real *square = scale->square->value;
     double sum = 0.0;
@@ -138,7 +138,7 @@ struct tensor *rms_scale_forward(struct exec *e, struct rms_scale *scale, struct
             count++;
         }
     double both[2] = {sum, (double)count};
-    if (e->comm != NULL && e->training && comm_sum(e->comm, both, 2, &e->error) != STATUS_OK)
+    if (e->comm != NULL && e->training && comm_sum(e->comm, both, 2, &e->error))
         return NULL;
     if (both[1] > 0)
         *square = (real)(scale->momentum * (double)*square + (1.0 - scale->momentum) * both[0] / both[1]);

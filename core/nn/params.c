@@ -68,7 +68,7 @@ static struct param *find(const struct params *params, const char *name)
 /* Adds an entry; NULL after a failure, which params_seal() returns. */
 static struct param *params_append(struct params *params, const char *name)
 {
-    if (params->error.code != STATUS_OK)
+    if (params->error.code)
         return NULL;
     if (params->sealed || strlen(name) >= SNAPSHOT_NAME || find(params, name) != NULL) {
         error_set(&params->error, STATUS_INTERNAL, NULL,
@@ -156,7 +156,7 @@ struct init init_normal(double deviation)
 
 enum status params_seal(struct params *params, bool with_grad, struct error *err)
 {
-    if (params->error.code != STATUS_OK)
+    if (params->error.code)
         return error_set(err, params->error.code, NULL, "%s", params->error.message);
     if (params->sealed)
         return error_set(err, STATUS_INTERNAL, NULL, "the parameters are already sealed");
@@ -322,7 +322,7 @@ enum status params_snapshot(struct params *params, struct snapshot *snapshot, st
 enum status params_fit(struct params *params, const struct snapshot_reader *from, struct error *err)
 {
     struct snapshot *snapshot = NULL;
-    if (params->error.code != STATUS_OK)
+    if (params->error.code)
         return error_set(err, params->error.code, NULL, "%s", params->error.message);
     enum status status = snapshot_create(&snapshot, err);
     if (!status)

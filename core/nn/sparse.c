@@ -152,7 +152,7 @@ static void update_thresholds(struct exec *e, struct sparse *s, const struct ten
 
 struct tensor *sparse_forward(struct exec *e, struct sparse *s, struct tensor *z, double density, bool raw)
 {
-    if (z == NULL || e->error.code != STATUS_OK)
+    if (z == NULL || e->error.code)
         return NULL;
     if (z->kind != TENSOR_MAP || z->map.channels != s->config.channels) {
         error_set(&e->error, STATUS_INTERNAL, NULL, "sparse layer: the input is not a map of %d channels",

@@ -312,7 +312,7 @@ static bool select_whole_batch(struct exec *e, struct quantile_task *t, const st
         int tasks = s->config.mode == SPARSE_SINGLE ? 1 : map_blocks(t->set.channels);
         if (!kernel_scratch(e, t, thread_pool_workers(e->pool, tasks)))
             return false;
-        return thread_pool_run(e->pool, select_task, t, tasks) || thread_pool_check(e->pool, &e->error) == STATUS_OK;
+        return thread_pool_run(e->pool, select_task, t, tasks) || !thread_pool_check(e->pool, &e->error);
     }
     int64_t *k = arena_alloc(e->arena, (size_t)groups * sizeof *k);
     real *high = arena_alloc(e->arena, (size_t)groups * sizeof *high);
@@ -324,11 +324,11 @@ static bool select_whole_batch(struct exec *e, struct quantile_task *t, const st
     }
     if (k == NULL || high == NULL)
         return sparse_no_memory(e);
-    if (select_ranks(e, &t->set, s->config.mode == SPARSE_SINGLE, k, t->quantile, &e->error) != STATUS_OK)
+    if (select_ranks(e, &t->set, s->config.mode == SPARSE_SINGLE, k, t->quantile, &e->error))
         return false;
     for (int g = 0; g < groups && more; g++)
         k[g]++;
-    if (more && select_ranks(e, &t->set, s->config.mode == SPARSE_SINGLE, k, high, &e->error) != STATUS_OK)
+    if (more && select_ranks(e, &t->set, s->config.mode == SPARSE_SINGLE, k, high, &e->error))
         return false;
     for (int g = 0; g < groups && more; g++)
         t->quantile[g] = between(t->quantile[g], high[g], (orders == NULL ? t->order : orders[g]).share);
@@ -431,7 +431,7 @@ static bool select_from_top_of_ranks(struct exec *e, struct sparse *s, const str
             memcpy(values + (size_t)c * (size_t)most, room + (n > most ? n - most : 0),
                    (size_t)count[c] * sizeof *values);
     }
-    if (largest_ranks(e, channels, most, values, count, all, &e->error) != STATUS_OK)
+    if (largest_ranks(e, channels, most, values, count, all, &e->error))
         return false;
     bool found = true, sound = true;
     for (int c = 0; c < channels && found; c++) {
@@ -563,7 +563,7 @@ static bool collect_ranks(struct exec *e, struct sparse *s, const struct quantil
         memcpy(largest + (size_t)g * keep, t->values + n - most, most * sizeof *largest);
         count[g] = (int)most;
     }
-    if (largest_ranks(e, s->groups, (int)keep, largest, count, all, &e->error) != STATUS_OK)
+    if (largest_ranks(e, s->groups, (int)keep, largest, count, all, &e->error))
         return false;
     for (int g = 0; g < s->groups; g++) {
         memcpy(t->values, largest + (size_t)g * keep, (size_t)count[g] * sizeof *largest);
@@ -580,7 +580,7 @@ bool sparse_select_from_collected(struct exec *e, struct sparse *s, struct quant
     if (task->values == NULL)
         return sparse_no_memory(e);
     if (e->comm == NULL && !thread_pool_run(e->pool, collect_task, task, s->groups))
-        return thread_pool_check(e->pool, &e->error) == STATUS_OK;
+        return !thread_pool_check(e->pool, &e->error);
     if (e->comm != NULL && !collect_ranks(e, s, task))
         return false;
     s->collected = task->update ? 0 : s->collected + task->batch;
@@ -636,7 +636,7 @@ bool sparse_select_from_batch(struct exec *e, struct sparse *s, const struct ten
     bool few = s->config.mode == SPARSE_PER_CHANNEL && top <= TOP_MOST && 4 * top_wanted(top) < task->batch;
     if (few && s->bounded && s->bounded_rank == top && select_from_top(e, s, z, task, top))
         return true;
-    if (e->error.code != STATUS_OK || !select_whole_batch(e, task, task->orders))
+    if (e->error.code || !select_whole_batch(e, task, task->orders))
         return false;
     if (few && task->batch > 0)
         set_bounds(e, s, task, top);

@@ -108,7 +108,7 @@ static int command_backup_copy(const char *name, struct storage_copy_options opt
     enum status status = storage_copy(&options, &report, &err);
     if (showing.what != NULL)
         (void)fputc('\n', stderr);
-    if (status != STATUS_OK) {
+    if (status) {
         (void)fprintf(stderr, "motifd %s: from %s to %s: %s\n", name, options.from, options.to, err.message);
         return EXIT_FAULT;
     }
@@ -145,12 +145,12 @@ static int copy_all(const struct command_usage *usage, const struct options *giv
     bool with_data = options_has(given, "with-data");
     if (snprintf(beside, sizeof beside, "%s.data", file) >= (int)sizeof beside)
         return command_misused(usage, "the name of a file is too long");
-    if (with_data && data_exists(restoring ? beside : data, &err) != STATUS_OK)
+    if (with_data && data_exists(restoring ? beside : data, &err))
         return data_fault(usage, &err);
     int code = command_backup_copy(usage->name, *database);
     if (code != EXIT_OK || !with_data)
         return code;
-    if (data_copy(restoring ? beside : data, restoring ? data : beside, &report, &err) != STATUS_OK)
+    if (data_copy(restoring ? beside : data, restoring ? data : beside, &report, &err))
         return data_fault(usage, &err);
     (void)fprintf(stderr, "%lld data sets, %lld files, %.1f MB: all of it compared; %lld data sets existed already\n",
                   (long long)report.sets, (long long)report.files, (double)report.bytes / 1e6, (long long)report.kept);
@@ -202,7 +202,7 @@ static int back_up_into(const struct command_usage *usage, const struct options 
     struct error err = {0};
     char file[DATASET_PATH];
     long long keep = 0;
-    if (options_integer(given, "keep", &keep, &err) != STATUS_OK)
+    if (options_integer(given, "keep", &keep, &err))
         return command_misused(usage, err.message);
     if (given->positional_count > 0 || !name_copy(folder, file))
         return command_misused(usage, given->positional_count > 0 ? "give COPY or --into, not both"

@@ -148,16 +148,15 @@ static enum status read_options(struct bench_command *command, const struct opti
         return error_set(err, STATUS_INVALID, NULL, "the NAME of a benchmark is missing; --list shows them");
     if (clock_name != NULL && !options->processor_time && strcmp(clock_name, "wall") != 0)
         return error_set(err, STATUS_INVALID, NULL, "--clock must be wall or processor; got %.40s", clock_name);
-    if (options_number(given, "threads", &threads, err) != STATUS_OK ||
-        options_number(given, "batch", &batch, err) != STATUS_OK ||
-        options_number(given, "density", &options->density, err) != STATUS_OK ||
-        options_number(given, "seconds", &options->seconds, err) != STATUS_OK)
+    if (options_number(given, "threads", &threads, err) || options_number(given, "batch", &batch, err) ||
+        options_number(given, "density", &options->density, err) ||
+        options_number(given, "seconds", &options->seconds, err))
         return STATUS_INVALID;
     options->threads = (int)threads;
     options->batch = (int)batch;
     for (size_t i = 0; i < given->option_count; i++)
         if (strcmp(given->options[i].name, "set") == 0 &&
-            read_setting(command, (char *)(uintptr_t)given->options[i].value, err) != STATUS_OK)
+            read_setting(command, (char *)(uintptr_t)given->options[i].value, err))
             return STATUS_INVALID;
     return STATUS_OK;
 }
@@ -194,11 +193,11 @@ static int command_bench_run(const struct bench_command *command)
     json_sink_init(&sink, &out);
     blas_init();
     enum status status = bench_run(command->name, &command->options, &sink.sink, &err);
-    if (status == STATUS_OK && !json_sink_done(&sink))
+    if (!status && !json_sink_done(&sink))
         status = error_memory(&err, "the result");
-    if (status == STATUS_OK && !command->json)
+    if (!status && !command->json)
         status = json_parse(out.data, out.size, &root, &err);
-    if (status != STATUS_OK)
+    if (status)
         (void)fprintf(stderr, "motifd bench: %s%s%s\n", err.pointer, err.pointer[0] != '\0' ? ": " : "", err.message);
     else if (command->json)
         (void)puts(out.data);
@@ -206,9 +205,7 @@ static int command_bench_run(const struct bench_command *command)
         print_object(root);
     cJSON_Delete(root);
     buf_close(&out);
-    return status == STATUS_OK                                      ? EXIT_OK
-           : status == STATUS_INVALID || status == STATUS_NOT_FOUND ? EXIT_USAGE
-                                                                    : EXIT_FAULT;
+    return !status ? EXIT_OK : status == STATUS_INVALID || status == STATUS_NOT_FOUND ? EXIT_USAGE : EXIT_FAULT;
 }
 
 int command_bench(int argc, char **argv)
@@ -219,7 +216,7 @@ int command_bench(int argc, char **argv)
     int code;
     if (!command_read(&usage, argc, argv, &given, &code))
         return code;
-    if (read_options(&command, &given, &err) != STATUS_OK)
+    if (read_options(&command, &given, &err))
         return command_misused(&usage, err.message);
     return command.list ? print_list(command.json) : command_bench_run(&command);
 }

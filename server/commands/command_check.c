@@ -36,14 +36,14 @@ static int check_job(const char *text, size_t size)
         (void)printf("%s: %s\n", faults->items[i].pointer, faults->items[i].detail);
     if (faults->more > 0)
         (void)printf("and %zu more\n", faults->more);
-    if (status == STATUS_OK) {
+    if (!status) {
         (void)printf("a job of kind %s: no faults\n", spec.method->kind);
         api_job_spec_close(&spec);
     } else if (faults->count == 0) {
         (void)printf("%s: %s\n", err.pointer, err.message);
     }
     free(faults);
-    return status == STATUS_OK ? EXIT_OK : EXIT_FAULT;
+    return !status ? EXIT_OK : EXIT_FAULT;
 }
 
 static int check_settings(const char *text, size_t size)
@@ -51,7 +51,7 @@ static int check_settings(const char *text, size_t size)
     struct settings settings;
     struct settings_faults faults = {.add = print_fault};
     settings_defaults(&settings);
-    if (settings_read_json(&settings, text, size, NULL, &faults) != STATUS_OK)
+    if (settings_read_json(&settings, text, size, NULL, &faults))
         return EXIT_FAULT;
     (void)printf("settings of the daemon: no faults\n");
     return EXIT_OK;
@@ -88,7 +88,7 @@ int command_check_config(int argc, char **argv)
         return EXIT_USAGE;
     }
     code = EXIT_FAULT;
-    if (json_parse(text, size, &root, &err) != STATUS_OK)
+    if (json_parse(text, size, &root, &err))
         (void)printf("%s: %s\n", err.pointer, err.message);
     else if (cJSON_GetObjectItemCaseSensitive(root, "kind") != NULL)
         code = check_job(text, size);

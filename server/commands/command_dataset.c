@@ -130,13 +130,13 @@ static enum status polish(struct audio_resampler *resampler, const char *from, c
 {
     struct audio_wave wave;
     enum status status = audio_wave_read(from, &wave, err);
-    if (status == STATUS_OK)
+    if (!status)
         status = audio_wave_resample(resampler, &wave, AUDIO_WAVE_FRAMES, err);
-    if (status == STATUS_OK) {
+    if (!status) {
         audio_wave_trim(&wave, 3e-5, 0);
         status = audio_wave_pad(&wave, 0.04, err);
     }
-    if (status == STATUS_OK)
+    if (!status)
         status = audio_wave_write(to, &wave, err);
     audio_wave_close(&wave);
     return status;
@@ -157,7 +157,7 @@ static enum status make_resampler(const char *path, struct audio_resampler **res
 {
     struct audio_wave wave;
     enum status status = audio_wave_read(path, &wave, err);
-    if (status == STATUS_OK)
+    if (!status)
         status = audio_resampler_create(wave.rate, AUDIO_RATE, resampler, err);
     audio_wave_close(&wave);
     return status;
@@ -169,15 +169,15 @@ static enum status command_dataset_fill(const struct plan *plan, const char *fol
     struct audio_resampler *resampler = NULL;
     enum status status = STATUS_OK;
     (void)snprintf(raw, sizeof raw, "%s/spoken.tmp", folder);
-    for (size_t v = 0; status == STATUS_OK && v < plan->voices; v++) {
+    for (size_t v = 0; !status && v < plan->voices; v++) {
         file_voice(voices[v], name, sizeof name);
-        for (size_t i = 0; status == STATUS_OK && i < plan->takes * DIGITS; i++) {
+        for (size_t i = 0; !status && i < plan->takes * DIGITS; i++) {
             size_t take = i / DIGITS, digit = i % DIGITS;
             (void)snprintf(path, sizeof path, "%s/%zu_%s_%zu.wav", folder, digit, name, take);
             status = speak(voices[v], take, words[digit], raw, err);
-            if (status == STATUS_OK && resampler == NULL)
+            if (!status && resampler == NULL)
                 status = make_resampler(raw, &resampler, err);
-            if (status == STATUS_OK)
+            if (!status)
                 status = polish(resampler, raw, path, err);
         }
         if (isatty(STDERR_FILENO))
@@ -196,11 +196,11 @@ static enum status command_dataset_check(const char *folder, struct error *err)
 {
     struct audio_corpus *corpus = NULL;
     enum status status = audio_corpus_load(folder, AUDIO_RATE, &corpus, err);
-    if (status != STATUS_OK)
+    if (status)
         return status;
     int speakers = audio_corpus_speakers(corpus);
-    for (int a = 0; status == STATUS_OK && a < speakers; a++) {
-        for (int b = 0; status == STATUS_OK && b < a; b++) {
+    for (int a = 0; !status && a < speakers; a++) {
+        for (int b = 0; !status && b < a; b++) {
             const struct audio_clip *x, *y;
             (void)audio_corpus_takes(corpus, a, 0, &x);
             (void)audio_corpus_takes(corpus, b, 0, &y);
@@ -211,7 +211,7 @@ static enum status command_dataset_check(const char *folder, struct error *err)
             }
         }
     }
-    if (status == STATUS_OK) {
+    if (!status) {
         (void)printf("%d recordings of %d voices, %d to train and %d to test\n", audio_corpus_clips(corpus), speakers,
                      audio_corpus_training_speakers(corpus), speakers - audio_corpus_training_speakers(corpus));
     }
@@ -237,11 +237,11 @@ static enum status make_set(const struct plan *plan, struct error *err)
     if (mkdir(partial, 0777) != 0 && errno != EEXIST)
         return error_set(err, STATUS_IO, NULL, "cannot make the folder %.80s: %s", partial, strerror(errno));
     enum status status = command_dataset_fill(plan, partial, err);
-    if (status == STATUS_OK)
+    if (!status)
         status = command_dataset_check(partial, err);
-    if (status == STATUS_OK && rename(partial, plan->folder) != 0)
+    if (!status && rename(partial, plan->folder) != 0)
         status = error_set(err, STATUS_IO, NULL, "cannot rename %.80s: %s", partial, strerror(errno));
-    if (status != STATUS_OK)
+    if (status)
         command_dataset_empty(partial);
     return status;
 }
@@ -256,8 +256,7 @@ static enum status read_plan(const struct options *given, struct plan *plan, cha
         data = named != NULL && named[0] != '\0' ? named : SETTINGS_DATA;
     if (strcmp(given->positional[0], "audio") != 0)
         return error_set(err, STATUS_INVALID, NULL, "%.40s is not a data set: use audio", given->positional[0]);
-    if (options_integer(given, "voices", &voice_count, err) != STATUS_OK ||
-        options_integer(given, "takes", &take_count, err) != STATUS_OK)
+    if (options_integer(given, "voices", &voice_count, err) || options_integer(given, "takes", &take_count, err))
         return STATUS_INVALID;
     if (strlen(out != NULL ? out : data) >= SETTINGS_TEXT)
         return error_set(err, STATUS_INVALID, NULL, "the folder's name must be shorter than %d bytes", SETTINGS_TEXT);
@@ -280,13 +279,13 @@ int command_dataset(int argc, char **argv)
     int code;
     if (!command_read(&usage, argc, argv, &given, &code))
         return code;
-    if (read_plan(&given, &plan, folder, sizeof folder, &err) != STATUS_OK)
+    if (read_plan(&given, &plan, folder, sizeof folder, &err))
         return command_misused(&usage, err.message);
     if (stat(folder, &there) == 0) {
         (void)printf("%s exists already\n", folder);
         return EXIT_OK;
     }
-    if (make_set(&plan, &err) != STATUS_OK) {
+    if (make_set(&plan, &err)) {
         (void)fprintf(stderr, "motifd dataset: %s\n", err.message);
         return EXIT_FAULT;
     }

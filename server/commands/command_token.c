@@ -72,7 +72,7 @@ static enum status read_request(const struct options *given, struct token_option
     };
     if (!create && !revoke && strcmp(verb, "list") != 0)
         return error_set(err, STATUS_INVALID, NULL, "%.40s is not an action: use create, list or revoke", verb);
-    if (options_integer(given, "days", &days, err) != STATUS_OK)
+    if (options_integer(given, "days", &days, err))
         return STATUS_INVALID;
     options->request.days = (int)days;
     if (auth_scope_parse(options->request.scope) == API_SCOPE_NONE) {
@@ -121,9 +121,9 @@ static enum status ask_daemon(const struct token_options *options, bool *answere
     struct buf path;
     *answered = false;
     enum status status = tokens_key_read(options->settings.db, &key, err);
-    if (status == STATUS_OK)
+    if (!status)
         status = http_create(key.url, key.key, &http, err);
-    if (status != STATUS_OK)
+    if (status)
         return status;
     http_local(http);
     buf_init(&path, 4096);
@@ -137,11 +137,11 @@ static enum status ask_daemon(const struct token_options *options, bool *answere
     if (request->action == API_TOKEN_CREATE && request->days > 0)
         buf_format(&path, "&days=%d", request->days);
     status = buf_status(&path, "the request", err);
-    if (status == STATUS_OK) {
+    if (!status) {
         status = http_call(
             http, &(struct http_request){.method = methods[request->action], .path = path.data, .accept = "text/plain"},
             &answer, err);
-        *answered = status == STATUS_OK && answer.status != 401;
+        *answered = !status && answer.status != 401;
         if (*answered)
             status = take_answer(&answer, out, err);
         http_answer_close(&answer);
@@ -167,9 +167,9 @@ static enum status change_database(struct storage *storage, const struct api_tok
     (void)snprintf(entry.method, sizeof entry.method, create ? "token+" : "token-");
     (void)snprintf(entry.target, sizeof entry.target, "%s", request->name);
     enum status status = storage_audit_begin(storage, &entry, err);
-    if (status == STATUS_OK)
+    if (!status)
         status = tokens_do(storage, request, out, err);
-    int answer = status == STATUS_NOT_FOUND ? 404 : status != STATUS_OK ? 409 : create ? 201 : 204;
+    int answer = status == STATUS_NOT_FOUND ? 404 : status ? 409 : create ? 201 : 204;
     (void)storage_audit_end(storage, entry.request, answer, "", NULL);
     return status;
 }
@@ -181,7 +181,7 @@ static enum status command_token_work(const struct token_options *options, struc
         struct error why = {0}, answer = {0};
         bool answered;
         enum status status = storage_open(&(struct storage_options){.path = options->settings.db}, &storage, &why);
-        if (status == STATUS_OK) {
+        if (!status) {
             status = change_database(storage, &options->request, out, err);
             storage_close(storage);
             return status;
@@ -190,7 +190,7 @@ static enum status command_token_work(const struct token_options *options, struc
             return error_set(err, status, NULL, "%s", why.message);
         enum status asked = ask_daemon(options, &answered, out, &answer);
         if (answered)
-            return asked == STATUS_OK ? asked : error_set(err, asked, NULL, "%s", answer.message);
+            return !asked ? asked : error_set(err, asked, NULL, "%s", answer.message);
         if (left == 0)
             return error_set(err, status, NULL, "%s", why.message);
         (void)nanosleep(&(struct timespec){.tv_nsec = TRY_NS}, NULL);
@@ -206,19 +206,18 @@ int command_token(int argc, char **argv)
     int code;
     if (!command_read(&usage, argc, argv, &given, &code))
         return code;
-    if (read_request(&given, &options, &err) != STATUS_OK)
+    if (read_request(&given, &options, &err))
         return command_misused(&usage, err.message);
     buf_init(&out, LIST_MAX);
     enum status status = command_token_work(&options, &out, &err);
-    if (status == STATUS_OK && out.failed)
+    if (!status && out.failed)
         status = buf_status(&out, "the list", &err);
-    if (status == STATUS_OK &&
-        (fwrite(out.data != NULL ? out.data : "", 1, out.size, stdout) != out.size || fflush(stdout) != 0)) {
+    if (!status && (fwrite(out.data != NULL ? out.data : "", 1, out.size, stdout) != out.size || fflush(stdout) != 0)) {
         status = error_set(&err, STATUS_IO, NULL, "the change was made, but its answer cannot be written: %s",
                            strerror(errno));
     }
-    if (status != STATUS_OK)
+    if (status)
         (void)fprintf(stderr, "motifd token: %s\n", err.message);
     buf_close(&out);
-    return status == STATUS_OK ? EXIT_OK : EXIT_FAULT;
+    return !status ? EXIT_OK : EXIT_FAULT;
 }

@@ -101,7 +101,7 @@ static enum status state_hash(struct verifying *v, char hex[HASH_TEXT], struct e
 static enum status begin_run(struct verifying *v, struct bundle_checkpoint *from, struct error *err)
 {
     enum status status = v->method->create(v->config, &v->env, &v->run, err);
-    if (status == STATUS_OK && from != NULL) {
+    if (!status && from != NULL) {
         struct snapshot_reader reader = reader_of(from);
         status = v->method->load(v->run, &reader, err);
     }
@@ -118,12 +118,12 @@ static enum status run_until(struct verifying *v, const struct bundle_checkpoint
     enum method_request request = METHOD_CONTINUE;
     enum status status = STATUS_OK;
     struct method_progress progress = {.step = 0};
-    while (status == STATUS_OK && !*same && request != METHOD_DONE && progress.step <= to->step) {
+    while (!status && !*same && request != METHOD_DONE && progress.step <= to->step) {
         request = METHOD_CONTINUE;
         status = v->method->step(v->run, &request, err);
-        if (status == STATUS_OK)
+        if (!status)
             method_progress(v->method, v->run, &progress);
-        if (status == STATUS_OK && progress.step == to->step && progress.samples == to->samples) {
+        if (!status && progress.step == to->step && progress.samples == to->samples) {
             status = state_hash(v, hex, err);
             *same = strcmp(hex, to->sha256) == 0;
         }
@@ -147,10 +147,10 @@ static enum status verify_link(struct verifying *v, struct bundle_checkpoint *fr
     v->run = NULL;
     v->at = from != NULL ? (size_t)(from - v->bundle.checkpoints) + 1 : 0;
     enum status status = begin_run(v, from, err);
-    if (status == STATUS_OK)
+    if (!status)
         status = run_until(v, to, hex, same, err);
     v->method->destroy(v->run);
-    if (status == STATUS_OK) {
+    if (!status) {
         (void)printf("%lld -> %lld: step %lld, %.1f s, %s %.16s", from != NULL ? (long long)from->seq : 0LL,
                      (long long)to->seq, (long long)to->step, seconds_now() - begun,
                      *same ? "the same bits" : "OTHER BITS", to->sha256);
@@ -184,11 +184,11 @@ static enum status open_method(struct verifying *v, const struct wanted *wanted,
         status = error_set(err, STATUS_NOT_FOUND, NULL, "this build does not have the kind of the bundle");
     else
         status = config_read_back(v->method, text.data, text.size, "/config", &v->config, faults, err);
-    if (status != STATUS_OK && faults != NULL && faults->count > 0) {
+    if (status && faults != NULL && faults->count > 0) {
         error_clear(err);
         (void)error_set(err, status, faults->items[0].pointer, "%s", faults->items[0].detail);
     }
-    if (status == STATUS_OK)
+    if (!status)
         status = thread_pool_create((int)wanted->threads, &v->pool, err);
     v->env = (struct method_env){
         .pool = v->pool,
@@ -208,7 +208,7 @@ static enum status verify_links(struct verifying *v, const struct wanted *wanted
 {
     enum status status = STATUS_OK;
     bool scratch = cJSON_IsNull(cJSON_GetObjectItemCaseSensitive(v->bundle.attestation, "from"));
-    for (size_t i = 0; status == STATUS_OK && i < v->bundle.count; i++) {
+    for (size_t i = 0; !status && i < v->bundle.count; i++) {
         struct bundle_checkpoint *to = &v->bundle.checkpoints[i], *from = i > 0 ? to - 1 : NULL;
         long long seq = from != NULL ? (long long)from->seq : 0;
         bool same, asked = wanted->from >= 0 ? seq >= wanted->from : from != NULL;
@@ -216,7 +216,7 @@ static enum status verify_links(struct verifying *v, const struct wanted *wanted
             continue;
         status = verify_link(v, from, to, &same, err);
         *links += 1;
-        *wrong += status == STATUS_OK && !same;
+        *wrong += !status && !same;
     }
     return status;
 }
@@ -247,14 +247,14 @@ static int verify(const struct wanted *wanted)
     }
     blas_init();
     enum status status = bundle_open(bytes, size, &v.bundle, &err);
-    if (status == STATUS_OK) {
+    if (!status) {
         (void)printf("%zu checkpoints, hashes and chain are intact; kernels %s, BLAS core %s\n", v.bundle.count,
                      kernels_best()->name, blas_core());
         status = open_method(&v, wanted, &err);
     }
-    if (status == STATUS_OK)
+    if (!status)
         status = verify_links(&v, wanted, &links, &wrong, &err);
-    if (status != STATUS_OK) {
+    if (status) {
         print_error(&err);
     } else if (links == 0) {
         (void)fprintf(stderr, "motifd verify: the bundle has fewer than two checkpoints; export it with --checkpoint "
@@ -266,7 +266,7 @@ static int verify(const struct wanted *wanted)
     free(v.config);
     bundle_close(&v.bundle);
     free(bytes);
-    return status == STATUS_OK && links > 0 && wrong == 0 ? EXIT_OK : EXIT_FAULT;
+    return !status && links > 0 && wrong == 0 ? EXIT_OK : EXIT_FAULT;
 }
 
 #define SEQ_MOST (1LL << 40)
@@ -305,9 +305,8 @@ int command_verify(int argc, char **argv)
         return code;
     wanted.file = given.positional[0];
     wanted.data = options_has(&given, "data") ? options_value(&given, "data") : getenv("MOTIFD_DATA");
-    if (options_integer(&given, "from", &wanted.from, &err) != STATUS_OK ||
-        options_integer(&given, "to", &wanted.to, &err) != STATUS_OK ||
-        options_integer(&given, "threads", &wanted.threads, &err) != STATUS_OK)
+    if (options_integer(&given, "from", &wanted.from, &err) || options_integer(&given, "to", &wanted.to, &err) ||
+        options_integer(&given, "threads", &wanted.threads, &err))
         return command_misused(&usage, err.message);
     return verify(&wanted);
 }

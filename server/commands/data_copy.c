@@ -77,19 +77,19 @@ static enum status copy_file(struct copying *c, const char *from, const char *to
         return failed(err, "cannot read", from);
     int out = open(to, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
     enum status status = out >= 0 ? data_copy_pass(c, in, out, read_digest, &bytes) : STATUS_IO;
-    if (status == STATUS_OK && (fsync(out) != 0 || lseek(out, 0, SEEK_SET) != 0))
+    if (!status && (fsync(out) != 0 || lseek(out, 0, SEEK_SET) != 0))
         status = STATUS_IO;
-    if (status == STATUS_OK)
+    if (!status)
         status = data_copy_pass(c, out, -1, written_digest, &again);
-    if (status != STATUS_OK)
+    if (status)
         (void)failed(err, "cannot copy", from);
     else if (bytes != again || memcmp(read_digest, written_digest, HASH_BYTES) != 0)
         status = error_set(err, STATUS_CORRUPT, NULL, "the copy of %.300s differs from the file", from);
     (void)close(in);
-    if (out >= 0 && close(out) != 0 && status == STATUS_OK)
+    if (out >= 0 && close(out) != 0 && !status)
         status = failed(err, "cannot write", to);
-    c->report->files += status == STATUS_OK;
-    c->report->bytes += status == STATUS_OK ? bytes : 0;
+    c->report->files += !status;
+    c->report->bytes += !status ? bytes : 0;
     return status;
 }
 
@@ -135,7 +135,7 @@ static enum status copy_folder(struct copying *c, const char *from, const char *
         if (strcmp(entry->d_name, ".") != 0 && strcmp(entry->d_name, "..") != 0)
             status = copy_entry(c, from, to, entry->d_name, depth, err);
     (void)closedir(folder);
-    return status == STATUS_OK ? sync_folder(to, err) : status;
+    return !status ? sync_folder(to, err) : status;
 }
 
 /* Removes a folder with everything in it, and follows no links. */
@@ -183,11 +183,11 @@ static enum status copy_set(struct copying *c, const char *from, const char *to,
         return failed(err, "cannot read", target);
     remove_folder(part, 0);
     enum status status = copy_folder(c, source, part, 0, err);
-    if (status == STATUS_OK && rename(part, target) != 0)
+    if (!status && rename(part, target) != 0)
         status = failed(err, "cannot make", target);
-    if (status != STATUS_OK)
+    if (status)
         remove_folder(part, 0);
-    c->report->sets += status == STATUS_OK;
+    c->report->sets += !status;
     return status;
 }
 
@@ -209,14 +209,14 @@ enum status data_copy(const char *from, const char *to, struct data_copy_report 
     enum status status = STATUS_OK;
     if (folder == NULL)
         status = failed(err, "cannot read", from);
-    if (status == STATUS_OK && mkdir(to, 0700) != 0 && errno != EEXIST)
+    if (!status && mkdir(to, 0700) != 0 && errno != EEXIST)
         status = failed(err, "cannot make", to);
     for (const struct dirent *entry; folder != NULL && (entry = next_entry(folder, from, &status, err)) != NULL;)
         if (dataset_name_good(entry->d_name))
             status = copy_set(&c, from, to, entry->d_name, err);
     if (folder != NULL)
         (void)closedir(folder);
-    if (status == STATUS_OK)
+    if (!status)
         status = sync_folder(to, err);
     free(c.block);
     return status;

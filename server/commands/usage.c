@@ -38,20 +38,20 @@ bool command_read(const struct command_usage *usage, int argc, char **argv, stru
 {
     struct error err = {0};
     enum status status = options_parse(usage->options, common, argc - 1, argv + 1, out, &err);
-    if (status == STATUS_OK && options_has(out, "help")) {
+    if (!status && options_has(out, "help")) {
         bool whole = print_help(usage, stdout);
         if (!whole)
             (void)fprintf(stderr, "motifd %s: the help could not be printed\n", usage->name);
         *code = whole ? EXIT_OK : EXIT_FAULT;
         return false;
     }
-    if (status == STATUS_OK && out->positional_count < usage->least)
+    if (!status && out->positional_count < usage->least)
         status = error_set(&err, STATUS_INVALID, NULL, "an argument is missing");
-    if (status == STATUS_OK && out->positional_count > usage->most) {
+    if (!status && out->positional_count > usage->most) {
         status = error_set(&err, STATUS_INVALID, NULL, "the argument %.80s is not expected here",
                            out->positional[usage->most]);
     }
-    if (status != STATUS_OK) {
+    if (status) {
         *code = command_misused(usage, err.message);
         return false;
     }

@@ -44,7 +44,7 @@ void executor_run(void *context, const char *job, struct job_control *control)
     struct arena arena;
     struct error err = {0};
     arena_init(&arena, 16384, 0);
-    if (storage_job_get(executor->options.storage, job, &arena, &row, &err) == STATUS_OK) {
+    if (!storage_job_get(executor->options.storage, job, &arena, &row, &err)) {
         run_row(executor, &row, control);
     } else {
         char *document = run_failure(&err);

@@ -133,15 +133,15 @@ enum status child_spawn(const struct child_how *how, struct child *child, struct
     child->line_size = 0;
     child->reason[0] = child->death[0] = child->signal[0] = '\0';
     enum status status = open_ends(how, &ends, err);
-    if (status == STATUS_OK && variables == NULL)
+    if (!status && variables == NULL)
         status = error_memory(err, "a program");
-    if (status == STATUS_OK) {
+    if (!status) {
         int code = spawn(how, &ends, variables, &child->pid);
         status = code == 0 ? STATUS_OK
                            : error_set(err, STATUS_UNAVAILABLE, NULL, "%s cannot be started: %s", how->arguments[0],
                                        strerror(code));
     }
-    if (status == STATUS_OK) {
+    if (!status) {
         child->fd = pidfd_open(child->pid, 0);
         if (how->input != NULL) /* the result is ignored: the input fits into the pipe, and child_wait() notices a child
                                  * that has already ended */

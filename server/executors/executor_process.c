@@ -102,12 +102,12 @@ static enum status executor_process_start(struct attempts *attempts, const char 
                             .input = attempts->ranks ? held.data : NULL,
                             .listen = attempts->ranks};
     enum status status = buf_status(&held, "the token", err);
-    if (status == STATUS_OK)
+    if (!status)
         status = child_spawn(&how, &attempts->child, err);
     if (held.data != NULL)
         sodium_memzero(held.data, held.size);
     buf_close(&held);
-    if (status == STATUS_OK) {
+    if (!status) {
         (void)snprintf(foreign_id, sizeof foreign_id, "%d %llu", (int)attempts->child.pid,
                        child_begun(attempts->child.pid));
         (void)storage_lease_foreign(options->storage, job->id, foreign_id, NULL);
@@ -162,8 +162,7 @@ static bool clear_before(struct executor *executor, const char *job, double sinc
     struct storage_lease lease;
     struct arena arena;
     arena_init(&arena, 4096, 0);
-    if (storage_lease_get(executor->options.storage, job, &arena, &lease, NULL) == STATUS_OK &&
-        lease.state != LEASE_NONE)
+    if (!storage_lease_get(executor->options.storage, job, &arena, &lease, NULL) && lease.state != LEASE_NONE)
         kill_stray(executor, job, &lease);
     arena_close(&arena);
     return executor_ended(executor, job, since);
@@ -183,7 +182,7 @@ static bool one_trainer(struct attempts *attempts, struct job_control *control, 
     lease_token_make(token, hash);
     (void)storage_lease_close(storage, job, NULL);
     enum status status = storage_lease_grant(storage, job, hash, attempts->ranks ? "mpirun" : "process", &tries, &err);
-    if (status == STATUS_OK && tries > TRIES_MOST) {
+    if (!status && tries > TRIES_MOST) {
         char detail[512];
         (void)snprintf(detail, sizeof detail, "%s; it was started %d times without a new checkpoint",
                        attempts->child.death[0] != '\0' ? attempts->child.death : "the trainer made no progress",
@@ -191,12 +190,12 @@ static bool one_trainer(struct attempts *attempts, struct job_control *control, 
         executor_fail(executor, job, "trainer-died", detail, attempts->child.signal, tries - 1, since);
         return true;
     }
-    if (status == STATUS_OK && tries > 1)
+    if (!status && tries > 1)
         child_sleep(PAUSE_FIRST_MS << (tries - 2));
-    if (status == STATUS_OK)
+    if (!status)
         status = executor_process_start(attempts, token, &err);
     sodium_memzero(token, sizeof token);
-    if (status != STATUS_OK) {
+    if (status) {
         executor_fail(executor, job, "trainer-not-started", err.message, "", 0, since);
         return true;
     }

@@ -21,7 +21,7 @@ bool executor_must_yield(struct executor *executor, const char *job, struct job_
         return true;
     if (!atomic_exchange(&control->look, false))
         return false;
-    if (storage_job_requested(executor->options.storage, job, &requested, &err) != STATUS_OK) {
+    if (storage_job_requested(executor->options.storage, job, &requested, &err)) {
         atomic_store(&control->look, true); /* check again after the next step */
         return false;
     }
@@ -36,7 +36,7 @@ bool executor_must_stop(struct executor *executor, const char *job, struct job_c
         return true;
     if (!atomic_exchange(&control->look_within, false))
         return false;
-    if (storage_job_requested(executor->options.storage, job, &requested, &err) != STATUS_OK)
+    if (storage_job_requested(executor->options.storage, job, &requested, &err))
         atomic_store(&control->look_within, true); /* the next call tries again */
     else if (requested == REQUESTED_CANCELLED)
         atomic_store(&control->cancelled, true);
@@ -76,7 +76,7 @@ void executor_leave(struct executor *executor, const char *job, enum job_event e
     executor->jobs_yielded += event == JOB_EVENT_YIELD;
     if (event == JOB_EVENT_SUCCEED)
         count_verdict(executor, result);
-    if (storage_job_leave(options->storage, job, event, result, error, &state, &err) != STATUS_OK) {
+    if (storage_job_leave(options->storage, job, event, result, error, &state, &err)) {
         /* The job stays "running" on disk; the next start of the daemon queues it again. */
         journal_line(options->journal, LOG_LEVEL_ERROR, JOURNAL_EXECUTOR, NULL, job,
                      "cannot record the end of the run: %s", err.message);
@@ -124,8 +124,7 @@ bool executor_ended(struct executor *executor, const char *job, double since)
     struct storage_lease lease;
     struct arena arena;
     arena_init(&arena, 16384, 0);
-    bool is = storage_lease_get(executor->options.storage, job, &arena, &lease, NULL) == STATUS_OK &&
-              lease.state == LEASE_ENDED;
+    bool is = !storage_lease_get(executor->options.storage, job, &arena, &lease, NULL) && lease.state == LEASE_ENDED;
     if (is)
         executor_leave(executor, job, lease.ending, lease.result, lease.error, run_now() - since);
     arena_close(&arena);

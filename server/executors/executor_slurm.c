@@ -66,7 +66,7 @@ static enum status command(const struct slurm_run *run, const char *name, const 
     child_words(all, &at, words);
     struct child_how how = {.arguments = all, .variable = variable, .input = input, .listen = true};
     enum status status = child_spawn(&how, &child, err);
-    if (status != STATUS_OK)
+    if (status)
         return status;
     double begun = run_now();
     while (!child_wait(&child, LOOK_MS / 10, keep_line, output))
@@ -77,7 +77,7 @@ static enum status command(const struct slurm_run *run, const char *name, const 
         status = error_set(err, STATUS_UNAVAILABLE, NULL, "%s: %.200s", name,
                            output->data != NULL ? output->data : "no reason given");
     }
-    return status == STATUS_OK ? buf_status(output, "the output of a program of Slurm", err) : status;
+    return !status ? buf_status(output, "the output of a program of Slurm", err) : status;
 }
 
 static void take_down(const struct slurm_run *run)
@@ -95,7 +95,7 @@ static enum slurm_state executor_slurm_look(const struct slurm_run *run)
     enum slurm_state state = SLURM_UNKNOWN;
     buf_init(&output, 65536);
     const char *const words[] = {"--noheader", "--me", "--name", run->name, "--format", "%A %T", NULL};
-    if (command(run, "squeue", words, NULL, NULL, &output, &err) == STATUS_OK) {
+    if (!command(run, "squeue", words, NULL, NULL, &output, &err)) {
         char *rest = output.data, *line;
         size_t length = strlen(run->id);
         state = SLURM_GONE;
@@ -163,7 +163,7 @@ static enum status executor_slurm_submit(struct slurm_run *run, const char *toke
     buf_init(&output, 65536);
     enum status status = command(run, "sbatch", words, variable, script, &output, err);
     sodium_memzero(variable, sizeof variable);
-    if (status == STATUS_OK && !read_id(output.data, run->id))
+    if (!status && !read_id(output.data, run->id))
         status = error_set(err, STATUS_UNAVAILABLE, NULL, "the output of sbatch contains no job number");
     buf_close(&output);
     return status;
@@ -182,14 +182,14 @@ static bool executor_slurm_begin(struct slurm_run *run, int *tries, struct error
     (void)storage_lease_close(storage, run->job->id, NULL);
     enum status status = executor_slurm_submit(run, token, err);
     sodium_memzero(token, sizeof token);
-    if (status == STATUS_OK)
+    if (!status)
         status = storage_lease_grant_to(storage, run->job->id, hash, "slurm", run->id, tries, err);
-    if (status == STATUS_OK && *tries <= TRIES_MOST) {
+    if (!status && *tries <= TRIES_MOST) {
         buf_init(&output, 4096);
         status = command(run, "scontrol", (const char *const[]){"release", run->id, NULL}, NULL, NULL, &output, err);
         buf_close(&output);
     }
-    if (status != STATUS_OK || *tries > TRIES_MOST) {
+    if (status || *tries > TRIES_MOST) {
         take_down(run);
         return false;
     }
@@ -206,7 +206,7 @@ static bool executor_slurm_adopt(struct slurm_run *run)
     struct arena arena;
     bool has = false;
     arena_init(&arena, 4096, 0);
-    if (storage_lease_get(run->executor->options.storage, run->job->id, &arena, &lease, NULL) == STATUS_OK &&
+    if (!storage_lease_get(run->executor->options.storage, run->job->id, &arena, &lease, NULL) &&
         (lease.state == LEASE_OFFERED || lease.state == LEASE_HELD) && strcmp(lease.executor, "slurm") == 0) {
         (void)snprintf(run->id, sizeof run->id, "%s", lease.foreign_id);
         has = run->id[0] != '\0';
@@ -229,7 +229,7 @@ static bool is_held(const struct slurm_run *run)
     struct storage_lease lease;
     struct arena arena;
     arena_init(&arena, 4096, 0);
-    bool held = storage_lease_get(run->executor->options.storage, run->job->id, &arena, &lease, NULL) == STATUS_OK &&
+    bool held = !storage_lease_get(run->executor->options.storage, run->job->id, &arena, &lease, NULL) &&
                 lease.state == LEASE_HELD;
     arena_close(&arena);
     return held;
@@ -280,7 +280,7 @@ static bool one_try(struct slurm_run *run, bool adopted, struct job_control *con
     int tries = 0;
     char detail[320];
     if (!adopted && !executor_slurm_begin(run, &tries, &err)) {
-        if (err.code != STATUS_OK) {
+        if (err.code) {
             executor_fail(executor, job, "trainer-not-started", err.message, "", 0, run->since);
         } else {
             (void)snprintf(detail, sizeof detail, "%s; it was submitted %d times without a new checkpoint", run->before,

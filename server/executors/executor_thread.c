@@ -53,7 +53,7 @@ static enum status save_commit(void *context, int64_t *seq, struct error *err)
     struct local_run *local = context;
     enum status status = storage_checkpoint_commit(local->writer, seq, err);
     local->writer = NULL;
-    local->executor->checkpoints += status == STATUS_OK;
+    local->executor->checkpoints += !status;
     return status;
 }
 
@@ -83,9 +83,9 @@ static enum status open_checkpoint(void *context, enum run_of of, struct storage
     struct storage_checkpoint_reader *opened = NULL;
     struct storage_checkpoint found = {0};
     enum status status = storage_checkpoint_open(store_of(local), id_of(local, of), pick, &opened, &found, err);
-    if (status == STATUS_OK)
+    if (!status)
         status = storage_checkpoint_verify(opened, err);
-    if (status != STATUS_OK) {
+    if (status) {
         storage_checkpoint_close(opened);
         opened = NULL;
     }

@@ -41,7 +41,7 @@ static enum status any_live_token(struct storage *storage, bool *any, struct err
     arena_init(&arena, 4096, 0);
     enum status status = storage_token_list(storage, &arena, &tokens, &count, err);
     *any = false;
-    for (size_t i = 0; status == STATUS_OK && i < count; i++)
+    for (size_t i = 0; !status && i < count; i++)
         *any = *any || !tokens[i].revoked;
     arena_close(&arena);
     return status;
@@ -58,7 +58,7 @@ enum status auth_init(struct auth *auth, struct storage *storage, bool loopback,
     make_secret(auth->key);
     hash_token(auth->key, auth->key_hash);
     enum status status = any_live_token(storage, &stored, err);
-    if (status != STATUS_OK)
+    if (status)
         return status;
     if (static_token[0] != '\0') {
         hash_token(static_token, auth->static_hash);
@@ -99,9 +99,8 @@ enum api_scope auth_scope(const struct auth *auth, const char *authorization, ch
         (void)snprintf(name, AUTH_NAME, "MOTIFD_TOKEN");
         return API_SCOPE_ADMIN;
     }
-    if (storage_token_find(auth->storage, hash, &token, NULL) != STATUS_OK ||
-        sodium_memcmp(hash, token.hash, AUTH_HASH) != 0 || token.scope < API_SCOPE_READ ||
-        token.scope > API_SCOPE_ADMIN)
+    if (storage_token_find(auth->storage, hash, &token, NULL) || sodium_memcmp(hash, token.hash, AUTH_HASH) != 0 ||
+        token.scope < API_SCOPE_READ || token.scope > API_SCOPE_ADMIN)
         return API_SCOPE_NONE;
     (void)snprintf(name, AUTH_NAME, "%s", token.name);
     return (enum api_scope)token.scope;
@@ -138,7 +137,7 @@ enum status auth_create(struct storage *storage, const char *name, enum api_scop
 {
     struct storage_token token = {.scope = (int)scope, .expires_at = expires_at};
     enum status status = auth_check_name(name, err);
-    if (status != STATUS_OK)
+    if (status)
         return status;
     if (sodium_init() < 0)
         return error_set(err, STATUS_INTERNAL, NULL, "libsodium cannot be initialised");

@@ -92,7 +92,7 @@ enum status certificate_load(const char *cert_path, const char *key_path, int64_
     if (cert != NULL)
         key = read_pem("--tls-key", key_path, &key_bytes, err);
     enum status status = key != NULL ? STATUS_OK : err->code;
-    if (status == STATUS_OK) {
+    if (!status) {
         shown = calloc(1, sizeof *shown);
         const gnutls_datum_t own = {(unsigned char *)cert, (unsigned)cert_bytes};
         const gnutls_datum_t secret = {(unsigned char *)key, (unsigned)key_bytes};
@@ -101,7 +101,7 @@ enum status certificate_load(const char *cert_path, const char *key_path, int64_
             code = parse(shown, &own, &secret, expires);
         status = code < 0 ? certificate_fail(code, err) : STATUS_OK;
     }
-    if (status == STATUS_OK) {
+    if (!status) {
         (void)pthread_mutex_lock(&lock);
         shown->before = current;
         current = shown;

@@ -136,18 +136,18 @@ enum status http_start(const struct http_options *options, struct http **http, s
     made->old_parser = strncmp(MHD_get_version(), "0.", 2) == 0;
     randombytes_buf(&made->salt, sizeof made->salt);
     enum status status = reaper_create(&options->deadlines, &made->reaper, err);
-    if (status == STATUS_OK)
+    if (!status)
         status = rate_create(options->rate_limit, &made->rate, err);
-    if (status == STATUS_OK)
+    if (!status)
         status = handler_threads_create(options->handlers, QUEUE_MAX, exchange_work, &made->handlers, err);
-    if (status == STATUS_OK)
+    if (!status)
         status = open_listener(made, &v6, err);
-    if (status == STATUS_OK)
+    if (!status)
         status = start_daemon(made, v6, err);
-    if (status == STATUS_OK)
+    if (!status)
         status = acceptor_start(&made->listener, &(struct acceptor_calls){add_connection, connections_full, made},
                                 &made->acceptor, err);
-    if (status != STATUS_OK) {
+    if (status) {
         http_stop(made, 0);
         return status;
     }

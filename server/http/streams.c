@@ -131,7 +131,7 @@ static const struct written *written_of(struct streams *streams, const struct st
     arena_close(&arena);
     free(place->text);
     *place = (struct written){0};
-    if (status == STATUS_OK && (place->text = buf_take(&out, &place->bytes)) != NULL) {
+    if (!status && (place->text = buf_take(&out, &place->bytes)) != NULL) {
         place->id = event->id;
         return place;
     }
@@ -175,7 +175,7 @@ static void feed(struct streams *streams, struct stream *stream, struct arena *a
     size_t count = 0;
     enum status status = storage_event_read(streams->storage, stream->job[0] != '\0' ? stream->job : NULL,
                                             stream->after, ROWS, arena, &events, &count, &err);
-    if (status == STATUS_OK) {
+    if (!status) {
         queue_events(streams, stream, events, count, now);
     } else {
         (void)pthread_mutex_lock(&streams->lock);

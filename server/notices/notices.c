@@ -172,11 +172,11 @@ static bool deliver_next(struct notices *n)
     arena_init(&arena, 4096, NOTICE_BYTES);
     buf_init(&body, NOTICE_BYTES);
     enum status status = storage_notice_next(n->options.storage, wall_ms(), &arena, &notice, &err);
-    if (status == STATUS_OK)
+    if (!status)
         write_event(n, &notice, &body);
-    if (status == STATUS_OK)
+    if (!status)
         status = buf_status(&body, "a notice", &err);
-    if (status == STATUS_OK) {
+    if (!status) {
         delivered = post(n, notice.job, &body, why, sizeof why);
         if (delivered) {
             atomic_fetch_add(&n->delivered, 1);
@@ -189,11 +189,11 @@ static bool deliver_next(struct notices *n)
             status = storage_notice_failed(n->options.storage, notice.id, wall_ms() + delay, &err);
         }
     }
-    if (status != STATUS_OK && status != STATUS_NOT_FOUND)
+    if (status && status != STATUS_NOT_FOUND)
         journal_line(n->options.journal, LOG_LEVEL_ERROR, JOURNAL_NOTICES, NULL, NULL, "%s", err.message);
     buf_close(&body);
     arena_close(&arena);
-    return delivered && status == STATUS_OK;
+    return delivered && !status;
 }
 
 /* ---- the thread ------------------------------------------------------------------------------------------ */
@@ -267,7 +267,7 @@ static enum status open_notices(struct notices *n, struct error *err)
     if (n->authorities != NULL && n->authorities[0] == '\0')
         n->authorities = NULL;
     enum status status = read_key(n, err);
-    if (status != STATUS_OK)
+    if (status)
         return status;
     if (sodium_init() < 0 || curl_global_init(CURL_GLOBAL_DEFAULT) != CURLE_OK)
         return error_set(err, STATUS_INTERNAL, NULL, "libsodium or libcurl cannot start");
@@ -285,7 +285,7 @@ enum status notices_start(const struct notices_options *options, struct notices 
     }
     n->options = *options;
     enum status status = open_notices(n, err);
-    if (status != STATUS_OK) {
+    if (status) {
         notices_destroy(n);
         return status;
     }

@@ -160,7 +160,7 @@ static void await_end(struct run *run)
     char bytes[4096];
     while (run->table >= 0 || run->reason >= 0) {
         bool ready;
-        if (await(run, &ready, &waste) != STATUS_OK)
+        if (await(run, &ready, &waste))
             break;
         if (ready && read(run->table, bytes, sizeof bytes) == 0)
             descriptor_close(&run->table);

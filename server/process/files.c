@@ -29,7 +29,7 @@ char *file_read(const char *path, size_t limit, size_t *size, struct error *err)
         buf_close(&text);
         return NULL;
     }
-    if (buf_status(&text, "the file", err) != STATUS_OK)
+    if (buf_status(&text, "the file", err))
         return NULL;
     return buf_take(&text, size);
 }

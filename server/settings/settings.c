@@ -98,9 +98,9 @@ enum status settings_set(const struct config_field *setting, struct settings *se
     struct value value;
     enum status (*check)(const char *text, struct error *err) = checks[setting - settings_table];
     enum status status = value_read(setting, VALUE_SETTING, text, &value, err);
-    if (status == STATUS_OK && check != NULL)
+    if (!status && check != NULL)
         status = check(text, err);
-    if (status == STATUS_OK)
+    if (!status)
         value_store(setting, settings, &value);
     return status;
 }

@@ -53,7 +53,7 @@ static void read_flag(struct settings *settings, const struct option_item *item,
 {
     struct error err = {0};
     taken[item->spec - settings_table] = true;
-    if (settings_set(item->spec, settings, item->value, &err) != STATUS_OK)
+    if (settings_set(item->spec, settings, item->value, &err))
         add_fault(faults, count, item->spec->name, "flag", err.message);
 }
 
@@ -96,7 +96,7 @@ static size_t read_environment(struct settings *settings, bool *taken, const str
         const char *value = getenv(name);
         if (value == NULL || value[0] == '\0')
             continue;
-        if (settings_set(&settings_table[i], taken[i] ? &scratch : settings, value, &err) != STATUS_OK)
+        if (settings_set(&settings_table[i], taken[i] ? &scratch : settings, value, &err))
             add_fault(faults, &count, name, "environment", err.message);
         taken[i] = true;
     }
@@ -158,7 +158,7 @@ static void read_member(struct settings *settings, const cJSON *member, const bo
         return;
     }
     bool skip = taken != NULL && taken[setting - settings_table];
-    if (settings_set(setting, skip ? &scratch : settings, value, &err) != STATUS_OK)
+    if (settings_set(setting, skip ? &scratch : settings, value, &err))
         add_fault(faults, count, member->string, "file", err.message);
 }
 
@@ -168,7 +168,7 @@ enum status settings_read_json(struct settings *settings, const char *text, size
     cJSON *root = NULL;
     struct error err = {0};
     size_t count = 0;
-    if (json_parse(text, size, &root, &err) != STATUS_OK) {
+    if (json_parse(text, size, &root, &err)) {
         add_fault(faults, &count, err.pointer, "file", err.message);
         return STATUS_INVALID;
     }
@@ -196,7 +196,7 @@ enum status settings_read(struct settings *settings, int argc, char **argv, cons
         char *text = file_read(settings->config, FILE_MAX, &size, &err);
         if (text == NULL)
             add_fault(faults, &count, "config", "file", err.message);
-        else if (settings_read_json(settings, text, size, taken, faults) != STATUS_OK)
+        else if (settings_read_json(settings, text, size, taken, faults))
             count++;
         free(text);
     }

@@ -279,7 +279,7 @@ enum status db_check(struct db *db, const char *sql, struct error *err)
 {
     struct error first = {0};
     enum status status = check_once(db, sql, &first);
-    if (status == STATUS_CORRUPT && check_once(db, sql, NULL) == STATUS_OK)
+    if (status == STATUS_CORRUPT && !check_once(db, sql, NULL))
         return error_set(err, STATUS_IO, NULL,
                          "a first check of the database failed because of a read error or a lack of memory; the second "
                          "check found it sound");

@@ -210,13 +210,13 @@ enum status schema_check(const struct schema *schema, struct db *db, int64_t *ve
 {
     int64_t application, tables;
     enum status status = db_integer(db, &application, 0, err, "PRAGMA application_id", "");
-    if (status != STATUS_OK)
+    if (status)
         return status;
     status = db_integer(db, version, 0, err, "PRAGMA user_version", "");
-    if (status != STATUS_OK)
+    if (status)
         return status;
     status = db_integer(db, &tables, 0, err, "SELECT count(*) FROM sqlite_schema", "");
-    if (status != STATUS_OK)
+    if (status)
         return status;
     if (application != APPLICATION_ID && (application != 0 || tables > 0))
         return error_set(err, STATUS_CONFLICT, NULL, "the file is the database of another program");
@@ -237,13 +237,13 @@ static enum status migrate(const struct migration *migration, struct db *db, int
     if (stamp == NULL)
         return error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory to migrate the database");
     enum status status = db_exec(db, "BEGIN IMMEDIATE", err);
-    if (status == STATUS_OK)
+    if (!status)
         status = db_exec(db, migration->sql, err);
-    if (status == STATUS_OK && migration->fill != NULL)
+    if (!status && migration->fill != NULL)
         status = migration->fill(db, err);
-    if (status == STATUS_OK)
+    if (!status)
         status = db_exec(db, stamp, err);
-    if (status != STATUS_OK && !sqlite3_get_autocommit(db->handle))
+    if (status && !sqlite3_get_autocommit(db->handle))
         (void)db_exec(db, "ROLLBACK", NULL);
     sqlite3_free(stamp);
     return status;
@@ -252,7 +252,7 @@ static enum status migrate(const struct migration *migration, struct db *db, int
 enum status schema_migrate(const struct schema *schema, struct db *db, int64_t version, struct error *err)
 {
     enum status status = STATUS_OK;
-    for (size_t v = (size_t)version; v < schema->count && status == STATUS_OK; v++)
+    for (size_t v = (size_t)version; v < schema->count && !status; v++)
         status = migrate(&schema->migrations[v], db, (int64_t)v + 1, err);
     return status;
 }

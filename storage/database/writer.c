@@ -87,7 +87,7 @@ static enum status enqueue(struct writer *w, struct command *command, enum manne
 
 static enum status outcome(const struct command *command, struct error *err)
 {
-    if (command->status == STATUS_OK)
+    if (!command->status)
         return STATUS_OK;
     return error_set(err, command->status, command->error.pointer, "%s", command->error.message);
 }
@@ -230,16 +230,15 @@ static void run_one(struct storage *storage, struct command *c)
         return;
     db->last_code = SQLITE_OK;
     c->status = db_run(db, &c->error, savepoint_sql, "");
-    if (c->status != STATUS_OK)
+    if (c->status)
         return;
     c->status = c->run(storage, db, c, &c->error);
     c->full = c->status != STATUS_OK && disk_is_full(db);
     if (sqlite3_get_autocommit(db->handle))
         return; /* SQLite has rolled back the whole transaction */
-    if (c->status != STATUS_OK) {
+    if (c->status) {
         c->adds_events = false;
-        if (db_run(db, NULL, undo_sql, "") !=
-            STATUS_OK) { /* a part of the change may remain, so roll back the whole group */
+        if (db_run(db, NULL, undo_sql, "")) { /* a part of the change may remain, so roll back the whole group */
             (void)db_run(db, NULL, rollback_sql, "");
             return;
         }
@@ -247,7 +246,7 @@ static void run_one(struct storage *storage, struct command *c)
     enum status status = db_run(db, &c->error, release_sql, "");
     if (status) /* the change may or may not remain, so roll back the whole group */
         (void)db_run(db, NULL, rollback_sql, "");
-    if (c->status == STATUS_OK)
+    if (!c->status)
         c->status = status;
 }
 
@@ -274,9 +273,9 @@ static void run_group(struct storage *storage, struct command *list, int synchro
         run_one(storage, c);
         waiting |= c->full && c->retry != NULL;
         if (sqlite3_get_autocommit(db->handle) || db_code_is_fatal(db->last_code)) {
-            status = c->status != STATUS_OK ? c->status : STATUS_IO;
+            status = c->status ? c->status : STATUS_IO;
             (void)error_set(&err, status, c->error.pointer, "%s",
-                            c->error.code != STATUS_OK ? c->error.message : "the database cannot be written");
+                            c->error.code ? c->error.message : "the database cannot be written");
         }
     }
     if (!status)
@@ -321,7 +320,7 @@ static void finish_group(struct storage *storage, struct command *list, bool cou
         events |= c->adds_events;
         w->commands += counts;
         if (c->manner == MANNER_LAZY) {
-            if (c->status != STATUS_OK)
+            if (c->status)
                 log_line(&storage->log, LOG_LEVEL_WARN, "a lazy write failed: %s", c->error.message);
             c->next = lazy;
             lazy = c;
@@ -533,7 +532,7 @@ static void commit_main(struct storage *storage, struct command *list)
     run_group(storage, list, 2);
     retry_keep(storage, &list, true);
     for (struct command *c = list; c != NULL && w->retry_queue != NULL; c = c->next)
-        if (c->run == NULL && c->status == STATUS_OK)
+        if (c->run == NULL && !c->status)
             c->status = error_set(&c->error, STATUS_IO, NULL, "the disk is full");
     finish_group(storage, list, true, clock_seconds() - start);
 }

@@ -47,11 +47,11 @@ static enum status begin_run(struct storage *storage, struct db *db, struct comm
     struct begin *b = (struct begin *)command;
     struct storage_checkpoint_writer *w = b->writer;
     enum status status = job_number(db, b->id, &w->job, err);
-    if (status == STATUS_OK)
+    if (!status)
         status = db_run(db, err, "UPDATE job SET last_seq = last_seq + 1 WHERE num = ?", "i", w->job);
-    if (status == STATUS_OK)
+    if (!status)
         status = db_integer(db, &w->seq, 0, err, "SELECT last_seq FROM job WHERE num = ?", "i", w->job);
-    if (status == STATUS_OK)
+    if (!status)
         status = db_run(db, err,
                         "INSERT INTO checkpoint(job, seq, step, samples, density, accuracy, bytes, sha256, stage_end,"
                         " pinned, complete, created_at) VALUES (?, ?, ?, ?, ?, ?, 0, NULL, ?, 0, 0, ?)",
@@ -85,7 +85,7 @@ enum status storage_checkpoint_begin(struct storage *storage, const char *id, co
         struct begin b = {.base = {.run = begin_run}, .id = id, .what = what, .writer = w};
         status = writer_call(storage, &b.base, err);
     }
-    if (status == STATUS_OK)
+    if (!status)
         *writer = w;
     else if (w != NULL)
         writer_free(w);
@@ -103,7 +103,7 @@ static enum status chunk_run(struct storage *storage, struct db *db, struct comm
 static enum status files_checkpoint_remember(struct storage_checkpoint_writer *w, enum status status,
                                              const struct error *err)
 {
-    if (status != STATUS_OK && w->error.code == STATUS_OK)
+    if (status && !w->error.code)
         w->error = *err;
     return status;
 }
@@ -128,11 +128,11 @@ static void send_chunk(struct storage_checkpoint_writer *w)
     enum status status = STATUS_OK;
     if (w->number >= CHUNKS_MAX)
         status = error_set(&err, STATUS_LIMIT, NULL, "the checkpoint is too large");
-    if (status == STATUS_OK) {
+    if (!status) {
         chunk->base.run = chunk_run;
         chunk->id = (w->id << CHUNK_BITS) + w->number++;
         status = writer_bulk(w->storage, &chunk->base, &err);
-        chunk->sent = status == STATUS_OK;
+        chunk->sent = !status;
     }
     (void)files_checkpoint_remember(w, status, &err);
     w->current = (w->current + 1) % WINDOW;
@@ -141,7 +141,7 @@ static void send_chunk(struct storage_checkpoint_writer *w)
 
 static enum status failure(const struct storage_checkpoint_writer *w, struct error *err)
 {
-    if (w->error.code == STATUS_OK)
+    if (!w->error.code)
         return STATUS_OK;
     return error_set(err, w->error.code, NULL, "%s", w->error.message);
 }
@@ -152,7 +152,7 @@ enum status storage_checkpoint_write(void *writer, const void *bytes, size_t cou
     const unsigned char *from = bytes;
     hash_add(&w->hash, bytes, count);
     w->bytes += (int64_t)count;
-    while (count > 0 && w->error.code == STATUS_OK) {
+    while (count > 0 && !w->error.code) {
         struct chunk *chunk = &w->chunks[w->current];
         size_t some = STORAGE_CHUNK - chunk->count < count ? STORAGE_CHUNK - chunk->count : count;
         memcpy(chunk->bytes + chunk->count, from, some);
@@ -191,14 +191,14 @@ static enum status retain(struct db *db, int64_t job, struct error *err)
         "i", job);
     int64_t old[64];
     int count = 0;
-    while (status == STATUS_OK && db_row(db, stmt, &status, err)) {
+    while (!status && db_row(db, stmt, &status, err)) {
         old[count++] = sqlite3_column_int64(stmt, 0);
         if (count == (int)(sizeof old / sizeof old[0])) { /* `old` is full: the next commit removes the rest */
             db_done(stmt);
             break;
         }
     }
-    for (int i = 0; i < count && status == STATUS_OK; i++)
+    for (int i = 0; i < count && !status; i++)
         status = delete_checkpoint_later(db, old[i], err);
     return status;
 }
@@ -211,14 +211,14 @@ static enum status commit_run(struct storage *storage, struct db *db, struct com
     enum status status =
         db_run(db, err, "UPDATE checkpoint SET complete = 1, bytes = ?, sha256 = ?, created_at = ? WHERE id = ?",
                "ibii", w->bytes, (const void *)c->sha256, sizeof c->sha256, db_stamp(db), w->id);
-    if (status == STATUS_OK && db_changes(db) != 1) /* the job was deleted meanwhile */
+    if (!status && db_changes(db) != 1) /* the job was deleted meanwhile */
         status = error_set(err, STATUS_NOT_FOUND, NULL, "no such job");
-    if (status == STATUS_OK)
+    if (!status)
         status = chain_add(storage, db, w->id, err);
     (void)snprintf(seq, sizeof seq, "%lld", (long long)w->seq);
-    if (status == STATUS_OK)
+    if (!status)
         status = event_add(db, w->job, "checkpoint", seq, err);
-    if (status == STATUS_OK)
+    if (!status)
         status = retain(db, w->job, err);
     command->adds_events = true;
     return status;
@@ -234,7 +234,7 @@ static enum status discard_run(struct storage *storage, struct db *db, struct co
     struct discard *d = (struct discard *)command;
     int64_t known;
     enum status status = db_integer(db, &known, 0, err, "SELECT id FROM checkpoint WHERE id = ?", "i", d->id);
-    if (status != STATUS_OK)
+    if (status)
         return status;
     if (known != 0)
         return delete_checkpoint_later(db, d->id, err);
@@ -250,12 +250,12 @@ enum status storage_checkpoint_commit(struct storage_checkpoint_writer *writer, 
     for (int i = 0; i < WINDOW; i++)
         files_checkpoint_settle(w, &w->chunks[i]);
     enum status status = failure(w, err);
-    if (status == STATUS_OK) {
+    if (!status) {
         struct commit c = {.base = {.run = commit_run}, .writer = w};
         hash_finish(&w->hash, c.sha256);
         status = writer_call(w->storage, &c.base, err);
     }
-    if (status != STATUS_OK) {
+    if (status) {
         storage_checkpoint_abandon(w);
         return status;
     }
@@ -273,7 +273,7 @@ void storage_checkpoint_abandon(struct storage_checkpoint_writer *writer)
     for (int i = 0; i < WINDOW; i++)
         files_checkpoint_settle(w, &w->chunks[i]);
     struct discard d = {.base = {.run = discard_run}, .id = w->id};
-    if (writer_call(w->storage, &d.base, NULL) == STATUS_OK)
+    if (!writer_call(w->storage, &d.base, NULL))
         writer_want_sweep(w->storage); /* if the deletion of the chunks fails, the next start removes them */
     writer_free(w);
 }
@@ -292,11 +292,11 @@ static enum status pin_run(struct storage *storage, struct db *db, struct comman
     struct pin *p = (struct pin *)command;
     int64_t job;
     enum status status = job_number(db, p->id, &job, err);
-    if (status != STATUS_OK)
+    if (status)
         return status;
     status = db_run(db, err, "UPDATE checkpoint SET pinned = ? WHERE job = ? AND seq = ? AND complete", "nii",
                     (int)p->pinned, job, p->seq);
-    if (status != STATUS_OK)
+    if (status)
         return status;
     if (db_changes(db) == 0)
         return error_set(err, STATUS_NOT_FOUND, NULL, "no such checkpoint");
@@ -348,9 +348,9 @@ static enum status files_chain_list(struct db *db, const char *id, struct arena 
     int64_t job, rows = 0;
     sqlite3_stmt *stmt = NULL;
     enum status status = job_number(db, id, &job, err);
-    if (status == STATUS_OK)
+    if (!status)
         status = db_integer(db, &rows, 0, err, "SELECT count(*) FROM chain WHERE job = ?", "i", job);
-    if (status != STATUS_OK || rows == 0)
+    if (status || rows == 0)
         return status;
     *out = arena_zalloc(arena, (size_t)rows, sizeof **out);
     if (*out == NULL)
@@ -360,7 +360,7 @@ static enum status files_chain_list(struct db *db, const char *id, struct arena 
                       " EXISTS (SELECT 1 FROM checkpoint AS c WHERE c.job = l.job AND c.seq = l.seq AND c.complete)"
                       " FROM chain AS l WHERE job = ? ORDER BY seq",
                       "i", job);
-    while (status == STATUS_OK && *count < (size_t)rows && db_row(db, stmt, &status, err))
+    while (!status && *count < (size_t)rows && db_row(db, stmt, &status, err))
         status = read_row(stmt, arena, &(*out)[(*count)++], err);
     db_done(stmt);
     return status;
@@ -373,7 +373,7 @@ enum status storage_chain_list(struct storage *storage, const char *id, struct a
     *links = NULL;
     *count = 0;
     enum status status = reader_begin(storage, &db, err);
-    if (status != STATUS_OK)
+    if (status)
         return status;
     status = files_chain_list(db, id, arena, links, count, err);
     reader_end(storage, db);

@@ -178,7 +178,7 @@ static enum status files_dataset_listed(const char *root, const char *name, cons
     if (!*yes || !files)
         return status;
     for (*yes = false; !*yes && *files; files++)
-        *yes = path_of(path, root, name, *files, NULL) == STATUS_OK && access(path, R_OK) == 0;
+        *yes = !path_of(path, root, name, *files, NULL) && access(path, R_OK) == 0;
     return STATUS_OK;
 }
 

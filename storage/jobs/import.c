@@ -148,7 +148,7 @@ static enum status jobs_import_check(const struct storage_import *in, struct err
         return error_set(err, STATUS_INVALID, NULL, "a job needs a kind and a configuration");
     if (strlen(in->name) >= STORAGE_NAME)
         return error_set(err, STATUS_INVALID, "/name", "must be shorter than %d bytes", STORAGE_NAME);
-    if (submit_key_check(in->key, err) != STATUS_OK)
+    if (submit_key_check(in->key, err))
         return STATUS_INVALID;
     for (size_t i = 0; i < in->count; i++)
         if (in->checkpoints[i].seq < 1 || (i > 0 && in->checkpoints[i].seq <= in->checkpoints[i - 1].seq))

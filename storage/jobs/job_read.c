@@ -13,7 +13,7 @@ enum status job_number(struct db *db, const char *id, int64_t *number, struct er
     if (id == NULL)
         return error_set(err, STATUS_NOT_FOUND, NULL, "no such job");
     enum status status = db_integer(db, number, 0, err, "SELECT num FROM job WHERE id = ?", "t", id);
-    if (status != STATUS_OK)
+    if (status)
         return status;
     if (*number == 0)
         return error_set(err, STATUS_NOT_FOUND, NULL, "no such job");
@@ -65,7 +65,7 @@ enum status job_insert(struct db *db, const char *id, const struct storage_job *
 enum status job_set_tags(struct db *db, int64_t job, const char *tags, struct error *err)
 {
     enum status status = db_run(db, err, "DELETE FROM job_tag WHERE job = ?", "i", job);
-    if (status != STATUS_OK)
+    if (status)
         return status;
     return db_run(db, err, "INSERT OR IGNORE INTO job_tag(tag, job) SELECT value, ?1 FROM json_each(?2)", "it", job,
                   tags);
@@ -113,11 +113,11 @@ enum status storage_job_get(struct storage *storage, const char *id, struct aren
     sqlite3_stmt *stmt;
     struct db *db = reader_take(storage);
     enum status status = db_query(db, &stmt, err, "SELECT " JOB_COLUMNS " FROM job WHERE id = ?", "t", id);
-    if (status == STATUS_OK) {
+    if (!status) {
         if (db_row(db, stmt, &status, err)) {
             status = job_row_read(stmt, arena, out, err);
             db_done(stmt);
-        } else if (status == STATUS_OK) {
+        } else if (!status) {
             status = error_set(err, STATUS_NOT_FOUND, NULL, "no such job");
         }
     }
@@ -132,9 +132,9 @@ enum status storage_job_requested(struct storage *storage, const char *id, enum 
     struct db *db = reader_take(storage);
     enum status status = db_integer(db, &value, -1, err, "SELECT requested_state FROM job WHERE id = ?", "t", id);
     reader_give(storage, db);
-    if (status == STATUS_OK && value < 0)
+    if (!status && value < 0)
         status = error_set(err, STATUS_NOT_FOUND, NULL, "no such job");
-    *requested = status == STATUS_OK ? (enum requested_state)value : REQUESTED_NONE;
+    *requested = !status ? (enum requested_state)value : REQUESTED_NONE;
     return status;
 }
 
@@ -226,7 +226,7 @@ static enum status query_list(struct db *db, sqlite3_stmt **stmt, const struct s
     const char *before = f->before != NULL && f->before[0] != '\0' ? f->before : sorted ? NULL : top;
     const char *state = f->by_state ? job_state_name(f->state) : NULL;
     enum status status = db_query(db, stmt, err, statement_of(f), "tttt", before, state, f->kind, f->source_job);
-    if (status != STATUS_OK)
+    if (status)
         return status;
     const char *const texts[] = {f->name, f->tag, f->owner, f->preset};
     int code = f->by_task ? sqlite3_bind_int(*stmt, 5, (int)f->task) : sqlite3_bind_null(*stmt, 5);
@@ -260,12 +260,12 @@ enum status storage_job_list(struct storage *storage, const struct storage_job_f
     sqlite3_stmt *stmt;
     struct db *db = reader_take(storage);
     enum status status = query_list(db, &stmt, filter, limit + 1, err);
-    while (status == STATUS_OK && db_row(db, stmt, &status, err)) {
+    while (!status && db_row(db, stmt, &status, err)) {
         if (*count == (size_t)limit)
             *more = true;
         else
             status = job_row_read(stmt, arena, &list[(*count)++], err);
-        if (*more || status != STATUS_OK) {
+        if (*more || status) {
             db_done(stmt);
             break;
         }

@@ -24,7 +24,7 @@ enum status submit_key_find(struct db *db, const struct submit_key *asked, char 
                                   "SELECT k.fingerprint, j.id, k.created_at FROM idempotency k "
                                   "JOIN job j ON j.num = k.job WHERE k.owner = ? AND k.key = ?",
                                   "tt", asked->owner, asked->name);
-    if (status != STATUS_OK || !db_row(db, stmt, &status, err))
+    if (status || !db_row(db, stmt, &status, err))
         return status;
     static const uint8_t none[SUBMIT_FINGERPRINT];
     const void *fingerprint = db_blob(stmt, 0, SUBMIT_FINGERPRINT);
@@ -48,7 +48,7 @@ enum status submit_key_keep(struct db *db, const struct submit_key *key, int64_t
                "DELETE FROM idempotency WHERE (owner, key) IN "
                "(SELECT owner, key FROM idempotency WHERE created_at <= ? ORDER BY created_at LIMIT 8)",
                "i", key->created_at - SUBMIT_KEY_LIFE_MS);
-    if (status != STATUS_OK)
+    if (status)
         return status;
     return db_run(db, err, "INSERT OR REPLACE INTO idempotency VALUES (?, ?, ?, ?, ?)", "ttbii", key->owner, key->name,
                   (const void *)key->fingerprint, (size_t)SUBMIT_FINGERPRINT, job, key->created_at);

@@ -58,7 +58,7 @@ enum status block_last(struct db *db, int64_t series, int64_t *id, struct block 
     enum status status =
         db_query(db, &stmt, err, "SELECT id, points FROM block WHERE id >= ? AND id < ? ORDER BY id DESC LIMIT 1", "ii",
                  series << BLOCK_BITS, (series + 1) << BLOCK_BITS);
-    if (status == STATUS_OK && db_row(db, stmt, &status, err)) {
+    if (!status && db_row(db, stmt, &status, err)) {
         *id = sqlite3_column_int64(stmt, 0);
         status = block_decode(stmt, 1, block, err);
         db_done(stmt);
@@ -126,7 +126,7 @@ static enum status row_read(struct db *db, int64_t series, int level, int64_t nu
     enum status status =
         db_query(db, &stmt, err, "SELECT summaries FROM pyramid WHERE series = ? AND level = ? AND number = ?", "ini",
                  series, level, number);
-    if (status != STATUS_OK || !db_row(db, stmt, &status, err))
+    if (status || !db_row(db, stmt, &status, err))
         return status;
     const unsigned char *bytes = sqlite3_column_blob(stmt, 0);
     int size = sqlite3_column_bytes(stmt, 0);
@@ -161,11 +161,11 @@ static enum status append_summary(struct db *db, int64_t series, int level, int6
 {
     struct pyramid_row row;
     enum status status = STATUS_OK;
-    for (; level <= PYRAMID_LEVELS && status == STATUS_OK; level++, index /= PYRAMID_FAN) {
+    for (; level <= PYRAMID_LEVELS && !status; level++, index /= PYRAMID_FAN) {
         status = row_read(db, series, level, index / PYRAMID_FAN, &row, err);
-        if (status == STATUS_OK && row.count != index % PYRAMID_FAN)
+        if (!status && row.count != index % PYRAMID_FAN)
             status = error_set(err, STATUS_CORRUPT, NULL, "a summary of a metric series is missing");
-        if (status != STATUS_OK)
+        if (status)
             return status;
         row.summaries[row.count++] = summary;
         status = row_write(db, series, level, &row, err);
@@ -191,14 +191,14 @@ enum status pyramid_cut(struct db *db, int64_t series, int64_t sealed, struct er
 {
     struct pyramid_row row;
     enum status status = STATUS_OK;
-    for (int level = 1; level <= PYRAMID_LEVELS && status == STATUS_OK; level++, sealed /= PYRAMID_FAN) {
+    for (int level = 1; level <= PYRAMID_LEVELS && !status; level++, sealed /= PYRAMID_FAN) {
         int keep = (int)(sealed % PYRAMID_FAN);
         status = row_read(db, series, level, sealed / PYRAMID_FAN, &row, err);
-        if (status == STATUS_OK && row.count > keep && keep > 0) {
+        if (!status && row.count > keep && keep > 0) {
             row.count = keep;
             status = row_write(db, series, level, &row, err);
         }
-        if (status == STATUS_OK)
+        if (!status)
             status = db_run(db, err, "DELETE FROM pyramid WHERE series = ? AND level = ? AND number >= ?", "ini",
                             series, level, sealed / PYRAMID_FAN + (keep > 0));
     }
@@ -222,9 +222,9 @@ static enum status join_one(struct pyramid_reader *reader, int level, int64_t in
     enum status status = STATUS_OK;
     if (row->number != index / PYRAMID_FAN)
         status = row_read(reader->db, reader->series, level, index / PYRAMID_FAN, row, err);
-    if (status == STATUS_OK && index % PYRAMID_FAN >= row->count)
+    if (!status && index % PYRAMID_FAN >= row->count)
         status = error_set(err, STATUS_CORRUPT, NULL, "a summary of a metric series is missing");
-    if (status == STATUS_OK)
+    if (!status)
         join(into, &row->summaries[index % PYRAMID_FAN]);
     return status;
 }
@@ -233,7 +233,7 @@ enum status pyramid_join(struct pyramid_reader *reader, int64_t from, int64_t to
                          struct error *err)
 {
     enum status status = STATUS_OK;
-    while (from < to && status == STATUS_OK) {
+    while (from < to && !status) {
         int level = 1;
         int64_t span = 1; /* number of blocks in the largest summary that begins at block `from` and ends at or before
                              block `to` */

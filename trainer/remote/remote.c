@@ -44,9 +44,9 @@ static enum status take_metrics(void *context, const struct storage_metric *poin
         }
     }
     while (!status && (int64_t)remote->queued_bytes > remote->options.buffer_bytes && !atomic_load(&remote->lost) &&
-           remote->failure.code == STATUS_OK)
+           !remote->failure.code)
         (void)pthread_cond_wait(&remote->change, &remote->lock);
-    if (!status && remote->failure.code != STATUS_OK)
+    if (!status && remote->failure.code)
         status = error_set(err, remote->failure.code, NULL, "%s", remote->failure.message);
     (void)pthread_mutex_unlock(&remote->lock);
     return status;
@@ -361,7 +361,7 @@ static void remote_leave(void *context, enum job_event event, const char *result
     /* if the daemon has refused a message, the run has failed; this end must still be sent to the daemon */
     bool refused = remote->failure.code != STATUS_OK;
     (void)pthread_mutex_unlock(&remote->lock);
-    if (remote_settle(remote, &err) != STATUS_OK && !refused)
+    if (remote_settle(remote, &err) && !refused)
         return;
     if (event == JOB_EVENT_YIELD && remote->options.requeued && !atomic_load(&remote->yield))
         return;
@@ -378,7 +378,7 @@ static void remote_leave(void *context, enum job_event event, const char *result
     buf_text(&body, "}");
     struct http_request request = {.method = "POST", .path = path, .body = body.data, .body_bytes = body.size};
     if (!body.failed) {
-        atomic_store(&remote->ended, remote_call(remote, remote->http, &request, &answer, &err) == STATUS_OK);
+        atomic_store(&remote->ended, !remote_call(remote, remote->http, &request, &answer, &err));
         http_answer_close(&answer);
     }
     buf_close(&body);

@@ -25,7 +25,7 @@ static void pause_ms(int ms)
 cJSON *message_json(const struct http_answer *answer)
 {
     cJSON *root = NULL;
-    if (answer->body.data == NULL || json_parse(answer->body.data, answer->body.size, &root, NULL) != STATUS_OK)
+    if (answer->body.data == NULL || json_parse(answer->body.data, answer->body.size, &root, NULL))
         return NULL;
     return root;
 }
@@ -70,7 +70,7 @@ enum status remote_call(struct remote *remote, struct http *http, const struct h
             buf_init(&answer->body, 0);
             return error_set(err, STATUS_CANCELLED, NULL, "the lease is lost");
         }
-        bool answered = http_call(http, request, answer, &failure) == STATUS_OK;
+        bool answered = !http_call(http, request, answer, &failure);
         if (answered && !is_temporary(answer->status)) {
             (void)pthread_mutex_lock(&remote->lock);
             remote->last_answer = run_now();
@@ -292,7 +292,7 @@ static enum status send_pieces(struct remote *remote, const struct message *mess
             return wait_for_progress(remote, upload, err);
         if (status)
             return error_set(err, status, NULL, "%s", failure.message);
-        if (upload->seq == 0 && upload->received <= before && wait_for_progress(remote, upload, err) != STATUS_OK)
+        if (upload->seq == 0 && upload->received <= before && wait_for_progress(remote, upload, err))
             return STATUS_CANCELLED;
     }
     return STATUS_OK;

@@ -55,7 +55,7 @@ enum status remote_flush(struct remote *remote, struct error *err)
 /* Returns an error if the daemon has refused a message or the lease is lost. The caller holds the lock. */
 static enum status state_of(struct remote *remote, struct error *err)
 {
-    if (remote->failure.code != STATUS_OK)
+    if (remote->failure.code)
         return error_set(err, remote->failure.code, NULL, "%s", remote->failure.message);
     if (atomic_load(&remote->lost))
         return error_set(err, STATUS_CANCELLED, NULL, "the lease is lost");
@@ -117,7 +117,7 @@ static void send_head(struct remote *remote)
     (void)pthread_mutex_unlock(&remote->lock);
     enum status status = message_send(remote, message, &err);
     (void)pthread_mutex_lock(&remote->lock);
-    if (status && !atomic_load(&remote->lost) && remote->failure.code == STATUS_OK)
+    if (status && !atomic_load(&remote->lost) && !remote->failure.code)
         remote->failure = err;
     remote->head = message->next;
     if (remote->head == NULL)

@@ -33,7 +33,7 @@ static int commands_compare_run(struct ctl *ctl, const struct options *args)
     struct error err = {0};
     char id[CTL_ID], with[CTL_ID], path[128], body[160];
     long long samples = 0;
-    if (options_integer(args, "samples", &samples, &err) != STATUS_OK)
+    if (options_integer(args, "samples", &samples, &err))
         return ctl_usage(ctl, "%s", err.message);
     int code = ctl_job_id(ctl, args->positional[0], true, id);
     if (code == CTL_SUCCESS)

@@ -88,7 +88,7 @@ static int64_t already_there(struct ctl *ctl, const char *hash)
     snprintf(path, sizeof path, "/v1/uploads/%s", hash);
     struct http_request request = {.method = "GET", .path = path};
     double bytes = 0;
-    if (http_call(ctl->http, &request, &answer, &err) == STATUS_OK && answer.status == 200 &&
+    if (!http_call(ctl->http, &request, &answer, &err) && answer.status == 200 &&
         (json = ctl_parse(ctl, answer.body.data, answer.body.size)) != NULL)
         bytes = json_number(json, "received");
     cJSON_Delete(json);
@@ -260,9 +260,9 @@ static void draw_preview(struct ctl *ctl, const char *name)
     http_escape(&path, name);
     buf_text(&path, "/preview");
     const struct http_request request = {.method = "GET", .path = path.data, .accept = "image/png"};
-    if (!path.failed && http_call(ctl->http, &request, &answer, &err) == STATUS_OK) {
+    if (!path.failed && !http_call(ctl->http, &request, &answer, &err)) {
         if (answer.status == 200 &&
-            png_decode_grey(answer.body.data, answer.body.size, PNG_MAX_SIDE, &grey, &rows, &cols, &err) == STATUS_OK) {
+            !png_decode_grey(answer.body.data, answer.body.size, PNG_MAX_SIDE, &grey, &rows, &cols, &err)) {
             buf_text(&out, "\n");
             draw_motif_map(&out, &(struct draw_image){rows, cols, grey}, NULL, 0,
                            ctl->out.columns < THUMBNAIL ? ctl->out.columns : THUMBNAIL, ctl->out.colour);

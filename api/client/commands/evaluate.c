@@ -49,8 +49,7 @@ static char *commands_evaluate_question(const struct options *args, struct error
     cJSON *body = cJSON_CreateObject();
     long long samples = 0, seed = 0;
     char *text = NULL;
-    if (options_integer(args, "samples", &samples, err) == STATUS_OK &&
-        options_integer(args, "seed", &seed, err) == STATUS_OK) {
+    if (!options_integer(args, "samples", &samples, err) && !options_integer(args, "seed", &seed, err)) {
         if (options_has(args, "samples"))
             cJSON_AddNumberToObject(body, "samples", (double)samples);
         if (options_has(args, "seed"))

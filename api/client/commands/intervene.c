@@ -82,7 +82,7 @@ static char *intervene_question(struct ctl *ctl, const struct options *args, int
 {
     struct error err = {0};
     long long seed = 0;
-    if (options_integer(args, "seed", &seed, &err) != STATUS_OK) {
+    if (options_integer(args, "seed", &seed, &err)) {
         *code = ctl_usage(ctl, "%s", err.message);
         return NULL;
     }

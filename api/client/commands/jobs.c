@@ -83,7 +83,7 @@ static int list_run(struct ctl *ctl, const struct options *args)
     struct buf path;
     cJSON *page = NULL;
     long long limit = 0;
-    if (options_integer(args, "limit", &limit, &err) != STATUS_OK)
+    if (options_integer(args, "limit", &limit, &err))
         return ctl_usage(ctl, "%s", err.message);
     buf_init(&path, 4096);
     buf_format(&path, "/v1/jobs?limit=%lld", limit);

@@ -72,7 +72,7 @@ static int draw_answer(struct ctl *ctl, const struct http_request *request, cons
         return code;
     if (ctl->json) {
         ctl_print_json(ctl, document);
-    } else if (motif_answer_read(document, &motifs, &err) != STATUS_OK) {
+    } else if (motif_answer_read(document, &motifs, &err)) {
         code = ctl_fault(ctl, CTL_FAILED, &err);
     } else {
         struct buf out;
@@ -124,8 +124,7 @@ static int motifs_run(struct ctl *ctl, const struct options *args)
     char id[CTL_ID], path[128], file[512];
     long long seed = 0, count = 0;
     const char *png = options_value(args, "png");
-    if (options_integer(args, "seed", &seed, &err) != STATUS_OK ||
-        options_integer(args, "count", &count, &err) != STATUS_OK)
+    if (options_integer(args, "seed", &seed, &err) || options_integer(args, "count", &count, &err))
         return ctl_usage(ctl, "%s", err.message);
     int code = ctl_job_id(ctl, args->positional[0], true, id);
     if (code != CTL_SUCCESS)

@@ -256,7 +256,7 @@ static int query_pieces_save(struct ctl *ctl, const struct query_input *input, c
         struct error err = {0};
         request.accept = "application/x-npy";
         code = ctl_call(ctl, &request, &answer, NULL);
-        if (code == CTL_SUCCESS && join_array(&joined, &answer.body, &err) != STATUS_OK)
+        if (code == CTL_SUCCESS && join_array(&joined, &answer.body, &err))
             code = ctl_fault(ctl, CTL_FAILED, &err);
         http_answer_close(&answer);
     }

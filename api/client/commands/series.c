@@ -81,8 +81,7 @@ static int metrics_run(struct ctl *ctl, const struct options *args)
     struct error err = {0};
     long long since = -1, max_points = 0;
     cJSON *document = NULL;
-    if (options_integer(args, "since", &since, &err) != STATUS_OK ||
-        options_integer(args, "max-points", &max_points, &err) != STATUS_OK)
+    if (options_integer(args, "since", &since, &err) || options_integer(args, "max-points", &max_points, &err))
         return ctl_usage(ctl, "%s", err.message);
     int code = series_fetch(ctl, args->positional[0], options_value(args, "name"), since, max_points, &document);
     if (code != CTL_SUCCESS)
@@ -192,7 +191,7 @@ static int plot_png(struct ctl *ctl, const cJSON *series, const char *file, bool
         code = ctl_usage(ctl, "the job has no such series; `motifctl metrics` lists them");
     else if (count < wanted)
         code = ctl_fault(ctl, CTL_FAILED, (error_set(&err, STATUS_NO_MEMORY, NULL, "not enough memory"), &err));
-    else if (chart_png(&chart, &out, &err) != STATUS_OK)
+    else if (chart_png(&chart, &out, &err))
         code = ctl_fault(ctl, CTL_FAILED, &err);
     else
         code = ctl_write_file(ctl, file, &out);
@@ -230,8 +229,7 @@ static int plot_run(struct ctl *ctl, const struct options *args)
     long long since = -1, height = 0;
     cJSON *document = NULL;
     const cJSON *one = NULL;
-    if (options_integer(args, "since", &since, &err) != STATUS_OK ||
-        options_integer(args, "height", &height, &err) != STATUS_OK)
+    if (options_integer(args, "since", &since, &err) || options_integer(args, "height", &height, &err))
         return ctl_usage(ctl, "%s", err.message);
     const char *names = args->positional_count > 1 ? args->positional[1] : "loss,accuracy";
     const char *file = options_value(args, "png");

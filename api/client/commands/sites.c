@@ -111,10 +111,10 @@ static int transfer(struct ctl *ctl, struct http_request *request, const char *o
     if (output && !request->file)
         return commands_sites_fail(ctl, output, "cannot be written");
     enum status status = http_call(ctl->http, request, &answer, &err);
-    if (request->file && fclose(request->file) != 0 && status == STATUS_OK)
+    if (request->file && fclose(request->file) != 0 && !status)
         status = error_set(&err, STATUS_IO, NULL, "%.200s: cannot be written", output);
     int code = CTL_SUCCESS;
-    if (status != STATUS_OK)
+    if (status)
         code = ctl_fault(ctl, status == STATUS_UNAVAILABLE ? CTL_UNREACHABLE : CTL_FAILED, &err);
     else if (answer.status != 200)
         code = ctl_refused(ctl, &answer);

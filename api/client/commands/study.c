@@ -117,7 +117,7 @@ static int commands_study_list(struct ctl *ctl, const struct options *args)
     struct error err = {0};
     long long limit = 0;
     char path[64];
-    if (options_integer(args, "limit", &limit, &err) != STATUS_OK)
+    if (options_integer(args, "limit", &limit, &err))
         return ctl_usage(ctl, "%s", err.message);
     snprintf(path, sizeof(path), "/v1/studies?limit=%lld", limit);
     return ctl_show(ctl, &(struct http_request){.method = "GET", .path = path}, view_list);

@@ -200,16 +200,14 @@ int submit_fill(struct ctl *ctl, const struct options *args, cJSON *body, bool *
         char *text = read_file(path, &err);
         enum status status = text ? submission_file(body, text, &err) : err.code;
         free(text);
-        if (status != STATUS_OK)
+        if (status)
             return ctl_usage(ctl, "%s", err.message);
     }
     for (size_t i = 0; i < args->option_count; i++)
-        if (strcmp(args->options[i].name, "set") == 0 &&
-            submission_set(body, args->options[i].value, &err) != STATUS_OK)
+        if (strcmp(args->options[i].name, "set") == 0 && submission_set(body, args->options[i].value, &err))
             return ctl_usage(ctl, "%s", err.message);
     for (size_t i = 0; i < args->option_count; i++)
-        if (strcmp(args->options[i].name, "grid") == 0 &&
-            submission_grid(body, args->options[i].value, &err) != STATUS_OK)
+        if (strcmp(args->options[i].name, "grid") == 0 && submission_grid(body, args->options[i].value, &err))
             return ctl_usage(ctl, "%s", err.message);
     for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++)
         if (options_value(args, texts[i]))
@@ -217,7 +215,7 @@ int submit_fill(struct ctl *ctl, const struct options *args, cJSON *body, bool *
     for (size_t i = 0; i < sizeof integers / sizeof integers[0]; i++) {
         if (!options_has(args, integers[i]))
             continue;
-        if (options_integer(args, integers[i], &number, &err) != STATUS_OK)
+        if (options_integer(args, integers[i], &number, &err))
             return ctl_usage(ctl, "%s", err.message);
         cJSON_DeleteItemFromObjectCaseSensitive(body, integers[i]);
         cJSON_AddNumberToObject(body, integers[i], (double)number);
@@ -228,7 +226,7 @@ int submit_fill(struct ctl *ctl, const struct options *args, cJSON *body, bool *
         int code = ctl_job_id(ctl, job, true, id);
         if (code != CTL_SUCCESS)
             return code;
-        if (submission_from(body, id, strchr(from, ':'), &err) != STATUS_OK)
+        if (submission_from(body, id, strchr(from, ':'), &err))
             return ctl_usage(ctl, "%s", err.message);
     }
     for (size_t i = 0; i < args->option_count; i++)

@@ -84,7 +84,7 @@ static void refresh_errors(struct watch *watch)
     if (watch->errors_at > 0 && watch_now() - watch->errors_at < 5)
         return;
     watch->errors_at = watch_now();
-    if (http_call(watch->ctl->http, &request, &answer, NULL) == STATUS_OK && answer.status == 200) {
+    if (!http_call(watch->ctl->http, &request, &answer, NULL) && answer.status == 200) {
         cJSON_Delete(watch->errors);
         watch->errors = ctl_parse(watch->ctl, answer.body.data, answer.body.size);
     }
@@ -174,7 +174,7 @@ static int watch_look(struct watch *watch, bool *fresh, struct error *err)
         snprintf(condition, sizeof(condition), "If-None-Match: %s", watch->etag);
         request.headers[0] = condition;
     }
-    if (http_call(watch->ctl->http, &request, &answer, err) != STATUS_OK) {
+    if (http_call(watch->ctl->http, &request, &answer, err)) {
         code = CTL_UNREACHABLE;
     } else if (answer.status == 429 || answer.status == 502 || answer.status == 503) {
         error_set(err, STATUS_UNAVAILABLE, NULL, "%s is not ready (%ld)", http_server(watch->ctl->http), answer.status);
@@ -337,8 +337,7 @@ static int watch_run(struct ctl *ctl, const struct options *args)
     char id[CTL_ID];
     long long interval = 0, patience = 0;
     struct error err = {0};
-    if (options_integer(args, "interval", &interval, &err) != STATUS_OK ||
-        options_integer(args, "patience", &patience, &err) != STATUS_OK)
+    if (options_integer(args, "interval", &interval, &err) || options_integer(args, "patience", &patience, &err))
         return ctl_usage(ctl, "%s", err.message);
     int code = ctl_job_id(ctl, args->positional[0], false, id);
     if (code != CTL_SUCCESS)

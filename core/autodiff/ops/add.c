@@ -76,7 +76,7 @@ static void residual_backward(struct exec *e, struct node *node)
 static struct tensor *residual(struct exec *e, const char *name, struct tensor *x, struct tensor *y, double dropout)
 {
     double since = op_clock(e);
-    if (x == NULL || y == NULL || e->error.code != STATUS_OK)
+    if (x == NULL || y == NULL || e->error.code)
         return NULL;
     if (!tensor_same(x, y)) {
         op_fail(e, STATUS_INTERNAL, "%s: shapes do not fit", name);
@@ -114,7 +114,7 @@ struct tensor *op_add(struct exec *e, struct tensor *x, struct tensor *y)
 /* Allocates the output of an operation on x, and its node; NULL after a failure. */
 static struct add_node *element_wise(struct exec *e, struct tensor *x, struct tensor **out)
 {
-    if (x == NULL || e->error.code != STATUS_OK)
+    if (x == NULL || e->error.code)
         return NULL;
     *out = op_out_like(e, x, x->wants_grad);
     struct add_node *n = op_alloc(e, sizeof(*n));
@@ -199,7 +199,7 @@ struct tensor *op_add_rows(struct exec *e, struct tensor *x, struct weight *tabl
                            double dropout)
 {
     double since = op_clock(e);
-    if (x == NULL || e->error.code != STATUS_OK)
+    if (x == NULL || e->error.code)
         return NULL;
     if (x->kind != TENSOR_ROWS || divisor < 1 || period < 1 || table->dim[0] < period || table->dim[1] != x->cols) {
         op_fail(e, STATUS_INTERNAL, "positions: shapes do not fit");

@@ -351,7 +351,7 @@ static bool open_scratch(struct exec *e, const struct arc_node *n, bool gradient
     }
     s->p[0] = op_reals(e, (gradients ? 4 : 2) * width);
     s->values = op_reals(e, (gradients ? 3 : 1) * most);
-    if (e->error.code != STATUS_OK)
+    if (e->error.code)
         return false;
     s->p[1] = s->p[0] + width;
     if (!gradients)
@@ -363,7 +363,7 @@ static bool open_scratch(struct exec *e, const struct arc_node *n, bool gradient
     s->dbias = op_zeros(e, width);
     s->dfirst = op_zeros(e, (size_t)n->z->cols * units);
     s->dz = op_zeros(e, n->z->count);
-    return e->error.code == STATUS_OK;
+    return !e->error.code;
 }
 
 static void arc_backward(struct exec *e, struct node *node)
@@ -428,7 +428,7 @@ static bool make_tables(struct exec *e, struct arc_node *n)
     n->order = op_alloc(e, groups * units * sizeof *n->order);
     n->start = op_alloc(e, groups * (2 * units + 2) * sizeof *n->start);
     n->rows = op_alloc(e, rows * sizeof *n->rows);
-    if (e->error.code != STATUS_OK)
+    if (e->error.code)
         return false;
     add_turned(n->layers.second->value, n->width, n->units, n->columns);
     return true;
@@ -438,7 +438,7 @@ struct tensor *op_arc_head(struct exec *e, struct tensor *z, const struct arc_la
                            const struct arc_group *groups, int count)
 {
     double since = op_clock(e);
-    if (z == NULL || e->error.code != STATUS_OK)
+    if (z == NULL || e->error.code)
         return NULL;
     struct arc_node *n = op_alloc(e, sizeof *n);
     if (n == NULL)

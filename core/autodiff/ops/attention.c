@@ -216,7 +216,7 @@ static void attention_backward(struct exec *e, struct node *node)
         task.ld_dkv = kv->cols;
         task.beta_kv = add ? R(1.0) : R(0.0);
     }
-    if (e->error.code != STATUS_OK)
+    if (e->error.code)
         return;
     (void)op_run(e, attention_backward_task, &task, chunks);
 }
@@ -247,7 +247,7 @@ static struct tensor *attention_run(struct exec *e, struct attention_node *n, do
     /* The forward pass needs one scratch array of `stride` reals per worker. A training step allocates two, because its
      * backward pass uses the same memory and needs two. */
     real *room = !keep || n->shape.dropout > 0.0 ? op_scratch(e, (keep ? 2 : 1) * n->stride, chunks) : NULL;
-    if (out == NULL || e->error.code != STATUS_OK)
+    if (out == NULL || e->error.code)
         return NULL;
     struct attention_task task = {
         .kernels = e->kernels, .node = n, .training = keep, .out = out->data, .scratch = room};
@@ -263,7 +263,7 @@ static struct attention_side rows_side(const real *at, ptrdiff_t row, int rows)
 struct tensor *op_self_attention(struct exec *e, struct tensor *qkv, const struct attention *shape)
 {
     double since = op_clock(e);
-    if (qkv == NULL || e->error.code != STATUS_OK)
+    if (qkv == NULL || e->error.code)
         return NULL;
     int cols = qkv->cols / 3;
     if (qkv->cols != 3 * cols || shape->queries != shape->keys || !attention_fits(e, shape, qkv->rows, cols)) {
@@ -284,7 +284,7 @@ struct tensor *op_self_attention(struct exec *e, struct tensor *qkv, const struc
 struct tensor *op_cross_attention(struct exec *e, struct tensor *q, struct tensor *kv, const struct attention *shape)
 {
     double since = op_clock(e);
-    if (q == NULL || kv == NULL || e->error.code != STATUS_OK)
+    if (q == NULL || kv == NULL || e->error.code)
         return NULL;
     if (kv->cols != 2 * q->cols || kv->rows != shape->batch * shape->keys ||
         !attention_fits(e, shape, q->rows, q->cols)) {
@@ -306,7 +306,7 @@ struct tensor *op_cached_attention(struct exec *e, struct tensor *q, int cols, c
                                    const struct attention *shape)
 {
     double since = op_clock(e);
-    if (q == NULL || e->error.code != STATUS_OK)
+    if (q == NULL || e->error.code)
         return NULL;
     if (e->training || q->cols < cols || !attention_fits(e, shape, q->rows, cols)) {
         op_fail(e, STATUS_INTERNAL, "cached attention: shapes do not fit");

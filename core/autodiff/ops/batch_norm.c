@@ -448,7 +448,7 @@ static int norm_image(const struct exec *e, int images)
 static struct tensor *norm_op(struct exec *e, struct tensor *x, struct batch_norm *norm, bool relu, bool deferred)
 {
     double since = op_clock(e);
-    if (x == NULL || e->error.code != STATUS_OK)
+    if (x == NULL || e->error.code)
         return NULL;
     if (x->kind != TENSOR_MAP || norm->mean->count != (size_t)x->map.channels) {
         op_fail(e, STATUS_INTERNAL, "batch norm: shapes do not fit");

@@ -226,7 +226,7 @@ static void lstm_backward(struct exec *e, struct node *node)
     task.dgates[0] = op_reals(e, rows * 4 * h);
     task.dgates[1] = op_reals(e, rows * 4 * h);
     task.scratch = op_reals(e, (size_t)task.blocks * 2 * 2 * LSTM_BLOCK * h);
-    if (e->error.code != STATUS_OK)
+    if (e->error.code)
         return;
     (void)op_run(e, lstm_backward_task, &task, 2 * task.blocks);
     lstm_products(e, n, task.dgates);
@@ -257,7 +257,7 @@ static bool input_gates(struct exec *e, struct lstm_node *n)
         real *bias = op_reals(e, (size_t)gates);
         n->gates[d] = op_reals(e, (size_t)rows * (size_t)gates);
         n->cell[d] = op_reals(e, (size_t)rows * (size_t)n->hidden);
-        if (e->error.code != STATUS_OK)
+        if (e->error.code)
             return false;
         for (int j = 0; j < gates; j++)
             bias[j] = w->b_ih->value[j] + w->b_hh->value[j];
@@ -282,7 +282,7 @@ struct tensor *op_bilstm(struct exec *e, struct tensor *x, int sequences, int le
                          const struct lstm_weights direction[2])
 {
     double since = op_clock(e);
-    if (x == NULL || e->error.code != STATUS_OK || !lstm_fits(e, x, sequences, length, direction))
+    if (x == NULL || e->error.code || !lstm_fits(e, x, sequences, length, direction))
         return NULL;
     int hidden = direction[0].w_hh->dim[1];
     bool wants = x->wants_grad;

@@ -469,7 +469,7 @@ static bool conv_fits(struct exec *e, const struct tensor *x, const struct weigh
 struct tensor *op_conv(struct exec *e, struct tensor *x, struct weight *w, struct weight *b, struct tensor *residual)
 {
     double since = op_clock(e);
-    if (x == NULL || e->error.code != STATUS_OK)
+    if (x == NULL || e->error.code)
         return NULL;
     struct map_shape shape = x->map;
     shape.channels = w->dim[0];

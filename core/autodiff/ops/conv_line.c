@@ -202,7 +202,7 @@ struct tensor *op_conv_line(struct exec *e, struct tensor *x, struct weight *w, 
                             struct tensor *residual)
 {
     double since = op_clock(e);
-    if (x == NULL || e->error.code != STATUS_OK || !line_fits(e, x, w, b, residual, dilation))
+    if (x == NULL || e->error.code || !line_fits(e, x, w, b, residual, dilation))
         return NULL;
     struct map_shape shape = x->map;
     shape.channels = w->dim[0];

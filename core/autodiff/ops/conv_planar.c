@@ -221,7 +221,7 @@ struct tensor *op_conv_planar(struct exec *e, const real *planes, int images, in
                               struct weight *w, struct weight *b)
 {
     double since = op_clock(e);
-    if (e->error.code != STATUS_OK)
+    if (e->error.code)
         return NULL;
     int channels = w->dim[0], padded = map_padded(channels);
     if (w->rank != 4 || w->dim[1] != in || b->count != (size_t)channels) {

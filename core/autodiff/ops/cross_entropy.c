@@ -44,7 +44,7 @@ static void loss_backward(struct exec *e, struct node *node)
 struct tensor *op_cross_entropy(struct exec *e, struct tensor *logits, const int32_t *targets)
 {
     double since = op_clock(e);
-    if (logits == NULL || e->error.code != STATUS_OK)
+    if (logits == NULL || e->error.code)
         return NULL;
     double counted = 0;
     for (int r = 0; r < logits->rows; r++) {
@@ -60,7 +60,7 @@ struct tensor *op_cross_entropy(struct exec *e, struct tensor *logits, const int
     struct loss_node *n = op_alloc(e, sizeof(*n));
     real *loss = op_reals(e, (size_t)logits->rows);
     real *dlogits = e->training && logits->wants_grad ? grad_buffer(e, logits) : NULL;
-    if (out == NULL || n == NULL || loss == NULL || e->error.code != STATUS_OK)
+    if (out == NULL || n == NULL || loss == NULL || e->error.code)
         return NULL;
     double scale = counted > 0 ? 1.0 / counted : 0.0, sum = 0.0;
     struct loss_task task = {.kernels = e->kernels,

@@ -22,7 +22,7 @@ static void divergence_backward(struct exec *e, struct node *node)
 struct tensor *op_rate_divergence(struct exec *e, struct tensor *mean, double rate)
 {
     double since = op_clock(e);
-    if (mean == NULL || e->error.code != STATUS_OK)
+    if (mean == NULL || e->error.code)
         return NULL;
     struct tensor *out = op_out_rows(e, 1, 1, mean->wants_grad);
     struct divergence_node *n = op_alloc(e, sizeof(*n));

@@ -152,7 +152,7 @@ static void embed_backward(struct exec *e, struct node *node)
 struct tensor *op_embed_max_pool(struct exec *e, struct tensor *x, struct weight *w, struct weight *b, int ph, int pw)
 {
     double since = op_clock(e);
-    if (x == NULL || e->error.code != STATUS_OK)
+    if (x == NULL || e->error.code)
         return NULL;
     int features = w->dim[0];
     if (x->kind != TENSOR_MAP || w->count != (size_t)features * (size_t)x->map.channels ||

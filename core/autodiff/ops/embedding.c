@@ -19,7 +19,7 @@ static void embedding_backward(struct exec *e, struct node *node)
 struct tensor *op_embedding(struct exec *e, const int32_t *ids, int count, struct weight *w)
 {
     double since = op_clock(e);
-    if (e->error.code != STATUS_OK)
+    if (e->error.code)
         return NULL;
     for (int i = 0; i < count; i++) {
         if (ids[i] < 0 || ids[i] >= w->dim[0]) {

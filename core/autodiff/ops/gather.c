@@ -61,7 +61,7 @@ static void active_task(void *context, int image, int worker)
 
 struct active_sites *op_active_sites(struct exec *e, const struct tensor *motifs, int ph, int pw)
 {
-    if (motifs == NULL || e->error.code != STATUS_OK)
+    if (motifs == NULL || e->error.code)
         return NULL;
     const struct map_shape *s = &motifs->map;
     if (motifs->kind != TENSOR_MAP || ph < 1 || pw < 1 || s->height < ph || s->width < pw) {
@@ -132,7 +132,7 @@ static void gather_backward(struct exec *e, struct node *node)
 struct tensor *op_gather_sites(struct exec *e, struct tensor *x, const struct active_sites *active)
 {
     double since = op_clock(e);
-    if (x == NULL || active == NULL || e->error.code != STATUS_OK)
+    if (x == NULL || active == NULL || e->error.code)
         return NULL;
     if (x->kind != TENSOR_ROWS || x->rows != active->images * active->sites) {
         op_fail(e, STATUS_INTERNAL, "gather: %d rows for %d images of %d sites", x->rows, active->images,

@@ -22,7 +22,7 @@ struct latent_task {
 
 static bool latent_fits(struct exec *e, const char *name, const struct tensor *mean, const struct tensor *log_variance)
 {
-    if (mean == NULL || log_variance == NULL || e->error.code != STATUS_OK)
+    if (mean == NULL || log_variance == NULL || e->error.code)
         return false;
     if (mean->kind == TENSOR_ROWS && tensor_same(mean, log_variance))
         return true;
@@ -70,7 +70,7 @@ static void sample_backward(struct exec *e, struct node *node)
 {
     struct latent_task t = {.n = (struct latent_node *)node, .out = node->out};
     open_both(e, &t);
-    if (e->error.code == STATUS_OK)
+    if (!e->error.code)
         (void)op_run(e, sample_gradient_task, &t, flat_chunks(node->out->count));
 }
 
@@ -125,7 +125,7 @@ static void kl_backward(struct exec *e, struct node *node)
     struct latent_task t = {.n = (struct latent_node *)node};
     t.seed = (real)t.n->factor * node->out->grad[0];
     open_both(e, &t);
-    if (e->error.code == STATUS_OK)
+    if (!e->error.code)
         (void)op_run(e, kl_gradient_task, &t, flat_chunks(t.n->mean->count));
 }
 

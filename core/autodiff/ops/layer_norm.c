@@ -128,7 +128,7 @@ static void layer_backward(struct exec *e, struct node *node)
         task.dx = n->x->grad;
         task.add = true;
     }
-    if (e->error.code != STATUS_OK)
+    if (e->error.code)
         return;
     (void)op_run(e, layer_backward_task, &task, task.split.chunks);
     layer_collect(e, n, &task);
@@ -142,7 +142,7 @@ static struct tensor *layer_norm(struct exec *e, const char *name, struct tensor
                                  struct weight *gain, struct weight *bias)
 {
     double since = op_clock(e);
-    if (x == NULL || e->error.code != STATUS_OK)
+    if (x == NULL || e->error.code)
         return NULL;
     if (x->kind != TENSOR_ROWS || gain->count != (size_t)x->cols || bias->count != (size_t)x->cols ||
         (y != NULL && !tensor_same(x, y))) {

@@ -49,7 +49,7 @@ static void lift_task(void *context, int image, int worker)
 
 struct tensor *op_lift(struct exec *e, struct tensor *x, const real *threshold, double rise)
 {
-    if (x == NULL || e->error.code != STATUS_OK)
+    if (x == NULL || e->error.code)
         return NULL;
     if (x->kind != TENSOR_MAP || e->training) {
         op_fail(e, STATUS_INTERNAL, "lift: the input is not a map, or the step trains");

@@ -52,7 +52,7 @@ static struct tensor *likelihood(struct exec *e, const char *name, const struct 
 {
     double since = op_clock(e), sum = 0.0;
     struct tensor *y = like->y;
-    if (y == NULL || e->error.code != STATUS_OK)
+    if (y == NULL || e->error.code)
         return NULL;
     if (y->kind != TENSOR_ROWS || (like->log_sigma != NULL && like->log_sigma->count != (size_t)y->cols)) {
         op_fail(e, STATUS_INTERNAL, "%s: shapes do not fit", name);
@@ -67,7 +67,7 @@ static struct tensor *likelihood(struct exec *e, const char *name, const struct 
     struct forward_frame frame = {
         {.kernels = e->kernels, .n = n, .split = row_split(y->rows, y->cols), .sums = op_doubles(e, (size_t)y->rows)},
         row};
-    if (e->error.code != STATUS_OK)
+    if (e->error.code)
         return NULL;
     (void)op_run(e, forward_task, &frame, frame.task.split.chunks);
     for (int r = 0; r < y->rows; r++)

@@ -100,7 +100,7 @@ static void peaks_task(void *context, int image, int worker)
 
 struct tensor *op_peaks(struct exec *e, struct tensor *x, const real *threshold, const real *marked, int near)
 {
-    if (x == NULL || e->error.code != STATUS_OK)
+    if (x == NULL || e->error.code)
         return NULL;
     if (x->kind != TENSOR_MAP || e->training || near < 0) {
         op_fail(e, STATUS_INTERNAL, "peaks: the input is not a map, or the step trains");
@@ -116,7 +116,7 @@ struct tensor *op_peaks(struct exec *e, struct tensor *x, const real *threshold,
 
 struct tensor *op_limit(struct exec *e, struct tensor *x, const real *threshold, int most, int near)
 {
-    if (x == NULL || e->error.code != STATUS_OK)
+    if (x == NULL || e->error.code)
         return NULL;
     if (x->kind != TENSOR_MAP || e->training || most < 1 || most > MOST || near < 0) {
         op_fail(e, STATUS_INTERNAL, "limit: the input is not a map, the limit is impossible, or the step trains");

@@ -90,7 +90,7 @@ struct tensor *op_linear(struct exec *e, struct tensor *x, struct weight *w, str
                          double dropout)
 {
     double since = op_clock(e);
-    if (x == NULL || e->error.code != STATUS_OK)
+    if (x == NULL || e->error.code)
         return NULL;
     if (x->kind != TENSOR_ROWS || w->rank != 2 || w->dim[1] != x->cols ||
         (b != NULL && b->count != (size_t)w->dim[0]) || (relu && b == NULL) || (dropout > 0.0 && !relu)) {

@@ -116,7 +116,7 @@ static void mask_backward(struct exec *e, struct node *node)
 struct tensor *op_mask_rows(struct exec *e, struct tensor *z, struct weight *w, const int32_t *features, int count)
 {
     double since = op_clock(e);
-    if (z == NULL || e->error.code != STATUS_OK)
+    if (z == NULL || e->error.code)
         return NULL;
     if (z->kind != TENSOR_ROWS || w->rank != 2 || w->dim[1] != z->cols || !features_fit(features, count, w->dim[0])) {
         op_fail(e, STATUS_INTERNAL, "masks: shapes do not fit");
@@ -217,7 +217,7 @@ struct tensor *op_feature_head(struct exec *e, struct tensor *h, int rows, const
                                struct weight *v, struct weight *c)
 {
     double since = op_clock(e);
-    struct head_node *n = h != NULL && e->error.code == STATUS_OK ? op_alloc(e, sizeof *n) : NULL;
+    struct head_node *n = h != NULL && !e->error.code ? op_alloc(e, sizeof *n) : NULL;
     if (n == NULL)
         return NULL;
     n->h = h;

@@ -58,7 +58,7 @@ static void matrices_task(void *context, int image, int worker)
 
 struct tensor *op_matrices(struct exec *e, struct tensor *x, const real *inputs, const struct matrices *m)
 {
-    if (x == NULL || e->error.code != STATUS_OK)
+    if (x == NULL || e->error.code)
         return NULL;
     if (x->kind != TENSOR_MAP || x->map.height != 1 || e->training) {
         op_fail(e, STATUS_INTERNAL, "matrices: the input is not a map of one row, or the step trains");

@@ -117,7 +117,7 @@ static void max_pool_backward(struct exec *e, struct node *node)
 struct tensor *op_max_pool_rows(struct exec *e, struct tensor *x, int ph, int pw)
 {
     double since = op_clock(e);
-    if (x == NULL || e->error.code != STATUS_OK)
+    if (x == NULL || e->error.code)
         return NULL;
     if (x->kind != TENSOR_MAP || ph < 1 || pw < 1 || x->map.height < ph || x->map.width < pw || ph * pw > UINT16_MAX) {
         op_fail(e, STATUS_INTERNAL, "max pooling: the map is smaller than a window of %d x %d positions", ph, pw);
@@ -176,7 +176,7 @@ static void rows_backward(struct exec *e, struct node *node)
 struct tensor *op_map_rows(struct exec *e, struct tensor *x)
 {
     double since = op_clock(e);
-    if (x == NULL || e->error.code != STATUS_OK)
+    if (x == NULL || e->error.code)
         return NULL;
     struct max_pool_node *p = op_alloc(e, sizeof(*p));
     struct tensor *out = op_out_rows(e, x->map.images * x->map.height * x->map.width, x->map.channels, x->wants_grad);

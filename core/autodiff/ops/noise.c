@@ -157,7 +157,7 @@ static void choose_moments(struct exec *e, struct batch_norm *norm, struct noise
 struct tensor *op_noise(struct exec *e, struct tensor *x, struct batch_norm *norm, double deviation)
 {
     double since = op_clock(e);
-    if (x == NULL || e->error.code != STATUS_OK)
+    if (x == NULL || e->error.code)
         return NULL;
     if (x->kind != TENSOR_MAP || norm->mean->count != 1 || norm->variance->count != 1) {
         op_fail(e, STATUS_INTERNAL, "noise: shapes do not fit");

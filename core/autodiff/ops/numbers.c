@@ -27,7 +27,7 @@ static void squared_backward(struct exec *e, struct node *node)
 struct tensor *op_squared_error(struct exec *e, struct tensor *y, const real *x)
 {
     double since = op_clock(e);
-    if (y == NULL || e->error.code != STATUS_OK)
+    if (y == NULL || e->error.code)
         return NULL;
     if (y->kind != TENSOR_ROWS) {
         op_fail(e, STATUS_INTERNAL, "squared-error: the input does not consist of rows");
@@ -75,7 +75,7 @@ static void groups_backward(struct exec *e, struct node *node)
 struct tensor *op_sum_groups(struct exec *e, struct tensor *x, int each)
 {
     double since = op_clock(e);
-    if (x == NULL || e->error.code != STATUS_OK)
+    if (x == NULL || e->error.code)
         return NULL;
     if (x->kind != TENSOR_ROWS || each < 1 || x->rows % each != 0) {
         op_fail(e, STATUS_INTERNAL, "sum-groups: the rows cannot be divided into groups of %d", each);
@@ -134,7 +134,7 @@ static void odds_backward(struct exec *e, struct node *node)
 struct tensor *op_odds(struct exec *e, struct tensor *x, struct weight *gain, struct weight *bias)
 {
     double since = op_clock(e);
-    if (x == NULL || e->error.code != STATUS_OK)
+    if (x == NULL || e->error.code)
         return NULL;
     if (x->kind != TENSOR_ROWS || gain->count != (size_t)x->cols || bias->count != (size_t)x->cols) {
         op_fail(e, STATUS_INTERNAL, "odds: the weights do not fit the %d columns", x->cols);

@@ -38,7 +38,7 @@ static void penalty_backward(struct exec *e, struct node *node)
 struct tensor *op_weight_penalty(struct exec *e, struct weight *w, const real *coefficient, int power, double factor)
 {
     double since = op_clock(e), sum = 0.0;
-    if (e->error.code != STATUS_OK)
+    if (e->error.code)
         return NULL;
     for (size_t i = 0; i < w->count; i++) {
         double size = fabs((double)w->value[i]);
@@ -61,7 +61,7 @@ static void sigma_backward(struct exec *e, struct node *node)
 struct tensor *op_sigma_prior(struct exec *e, struct weight *log_sigma, double logs, double squares)
 {
     double since = op_clock(e), sum = 0.0;
-    if (e->error.code != STATUS_OK)
+    if (e->error.code)
         return NULL;
     for (size_t i = 0; i < log_sigma->count; i++) {
         double log_value = (double)log_sigma->value[i];

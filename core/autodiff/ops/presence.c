@@ -113,7 +113,7 @@ static void pool_backward(struct exec *e, struct node *node)
 struct tensor *op_log_mean_exp(struct exec *e, struct tensor *x, double sharpness)
 {
     double since = op_clock(e);
-    if (x == NULL || e->error.code != STATUS_OK)
+    if (x == NULL || e->error.code)
         return NULL;
     if (x->kind != TENSOR_MAP || !(sharpness > 0)) {
         op_fail(e, STATUS_INTERNAL, "log-mean-exp: the input is not a map, or the sharpness %g is not positive",
@@ -179,7 +179,7 @@ static void presence_backward(struct exec *e, struct node *node)
 struct tensor *op_presence(struct exec *e, struct tensor *scores, const struct presence *p)
 {
     double since = op_clock(e);
-    if (scores == NULL || e->error.code != STATUS_OK)
+    if (scores == NULL || e->error.code)
         return NULL;
     if (scores->kind != TENSOR_ROWS || p->names < 1 || p->names > scores->cols || p->gain->count != (size_t)p->names ||
         p->bias->count != (size_t)p->names) {

@@ -29,7 +29,7 @@ static void odds_backward(struct exec *e, struct node *node)
 struct tensor *op_spike_odds(struct exec *e, struct tensor *x)
 {
     double since = op_clock(e);
-    if (x == NULL || e->error.code != STATUS_OK)
+    if (x == NULL || e->error.code)
         return NULL;
     struct tensor *out = op_out_like(e, x, x->wants_grad);
     struct elementwise_node *n = op_alloc(e, sizeof *n);
@@ -67,7 +67,7 @@ static void warm_backward(struct exec *e, struct node *node)
 struct tensor *op_spike_warm(struct exec *e, struct tensor *x, double warmth)
 {
     double since = op_clock(e);
-    if (x == NULL || e->error.code != STATUS_OK)
+    if (x == NULL || e->error.code)
         return NULL;
     struct tensor *out = op_out_like(e, x, x->wants_grad);
     struct warm_node *n = op_alloc(e, sizeof *n);
@@ -98,7 +98,7 @@ static void softmax_backward(struct exec *e, struct node *node)
 struct tensor *op_softmax_rows(struct exec *e, struct tensor *x)
 {
     double since = op_clock(e);
-    if (x == NULL || e->error.code != STATUS_OK)
+    if (x == NULL || e->error.code)
         return NULL;
     struct tensor *out = op_out_like(e, x, x->wants_grad);
     struct elementwise_node *n = op_alloc(e, sizeof *n);
@@ -131,7 +131,7 @@ static void weight_rows_backward(struct exec *e, struct node *node)
 struct tensor *op_weight_rows(struct exec *e, struct weight *w)
 {
     double since = op_clock(e);
-    if (e->error.code != STATUS_OK || w->rank != 2)
+    if (e->error.code || w->rank != 2)
         return NULL;
     struct tensor *out = op_out_rows(e, w->dim[0], w->dim[1], weight_wants(e, w));
     struct elementwise_node *n = op_alloc(e, sizeof *n);
@@ -168,7 +168,7 @@ static void gate_backward(struct exec *e, struct node *node)
 struct tensor *op_spike_gate(struct exec *e, struct tensor *x, struct tensor *odds, double sharpness, int64_t first)
 {
     double since = op_clock(e);
-    if (x == NULL || odds == NULL || e->error.code != STATUS_OK)
+    if (x == NULL || odds == NULL || e->error.code)
         return NULL;
     if (!tensor_same(x, odds)) {
         op_fail(e, STATUS_INTERNAL, "gates: shapes do not fit");
@@ -290,7 +290,7 @@ struct tensor *op_spike_kl(struct exec *e, const struct spike_code *of, const st
                            struct tensor *selector, bool printed, double factor)
 {
     double since = op_clock(e), sum = 0.0;
-    if (e->error.code != STATUS_OK || selector == NULL)
+    if (e->error.code || selector == NULL)
         return NULL;
     if (!code_fits(of) || !code_fits(prior) || of->mean->cols != prior->mean->cols ||
         selector->rows != of->mean->rows || selector->cols != prior->mean->rows) {
@@ -333,7 +333,7 @@ static void rate_backward(struct exec *e, struct node *node)
 struct tensor *op_rate_kl(struct exec *e, struct tensor *odds, double rate, double factor)
 {
     double since = op_clock(e), mean = 0.0;
-    if (odds == NULL || e->error.code != STATUS_OK)
+    if (odds == NULL || e->error.code)
         return NULL;
     struct tensor *out = op_out_rows(e, 1, 1, odds->wants_grad);
     struct rate_node *n = op_alloc(e, sizeof *n);

@@ -74,7 +74,7 @@ static void strand_backward(struct exec *e, struct node *node)
 struct tensor *op_strand_max(struct exec *e, struct tensor *x, struct tensor **reverse)
 {
     double since = op_clock(e);
-    if (x == NULL || e->error.code != STATUS_OK)
+    if (x == NULL || e->error.code)
         return NULL;
     if (x->kind != TENSOR_MAP || x->map.images % 2 != 0) {
         op_fail(e, STATUS_INTERNAL, "strands: the input is not a map with both strands of each image");

@@ -87,7 +87,7 @@ static void mean_backward(struct exec *e, struct node *node)
 struct tensor *op_mean(struct exec *e, struct tensor *x)
 {
     double since = op_clock(e);
-    if (x == NULL || e->error.code != STATUS_OK)
+    if (x == NULL || e->error.code)
         return NULL;
     double count = x->kind == TENSOR_ROWS ? (double)x->count
                                           : (double)x->map.images * x->map.channels * x->map.height * x->map.width;
@@ -125,7 +125,7 @@ static void known_backward(struct exec *e, struct node *node)
 struct tensor *op_known(struct exec *e, struct tensor *x, double value, const real *gradient)
 {
     double since = op_clock(e);
-    if (x == NULL || e->error.code != STATUS_OK)
+    if (x == NULL || e->error.code)
         return NULL;
     struct tensor *out = op_out_rows(e, 1, 1, x->wants_grad);
     struct known_node *n = op_alloc(e, sizeof *n);

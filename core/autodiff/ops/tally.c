@@ -189,7 +189,7 @@ static void tally_backward(struct exec *e, struct node *node)
 struct tensor *op_tally(struct exec *e, struct tensor *x, const struct tally *call)
 {
     double since = op_clock(e);
-    if (x == NULL || e->error.code != STATUS_OK)
+    if (x == NULL || e->error.code)
         return NULL;
     if (x->kind != TENSOR_MAP || call->names < 1 || call->names > x->map.channels || call->most < 1) {
         op_fail(e, STATUS_INTERNAL, "tally: %d names do not fit the map", call->names);

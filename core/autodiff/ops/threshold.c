@@ -190,7 +190,7 @@ static void pass_backward(struct exec *e, struct node *node)
 
 static struct point_node *point_begin(struct exec *e, struct tensor *x, struct tensor **out)
 {
-    if (x == NULL || e->error.code != STATUS_OK)
+    if (x == NULL || e->error.code)
         return NULL;
     struct point_node *p = op_alloc(e, sizeof(*p));
     *out = p == NULL ? NULL : op_out_like(e, x, x->wants_grad);
@@ -213,7 +213,7 @@ struct tensor *op_threshold(struct exec *e, struct tensor *x, const real *t, boo
     real *vectors = op_zeros(e, 2 * (size_t)padded);
     if (relu)
         task.active = op_alloc(e, sizeof(int64_t) * (size_t)task.split.chunks * (size_t)padded);
-    if (vectors == NULL || e->error.code != STATUS_OK)
+    if (vectors == NULL || e->error.code)
         return NULL;
     for (int c = 0; c < channels; c++) {
         vectors[c] = relu ? t[c] : -t[c];

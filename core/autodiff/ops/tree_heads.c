@@ -75,7 +75,7 @@ struct tensor *op_tree_heads(struct exec *e, struct tensor *z, const int32_t *no
                              struct weight *changes, const struct tree_heads *heads)
 {
     double since = op_clock(e);
-    if (z == NULL || e->error.code != STATUS_OK)
+    if (z == NULL || e->error.code)
         return NULL;
     bool wants = z->wants_grad || weight_wants(e, base) || weight_wants(e, changes);
     struct tensor *out = op_out_rows(e, z->rows, 1, wants);

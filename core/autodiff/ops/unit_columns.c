@@ -60,7 +60,7 @@ static void moments(struct exec *e, const struct tensor *x, double *mean, double
 struct tensor *op_unit_columns(struct exec *e, struct tensor *x, const struct weight *deviation)
 {
     double since = op_clock(e);
-    if (x == NULL || e->error.code != STATUS_OK)
+    if (x == NULL || e->error.code)
         return NULL;
     struct tensor *out = op_out_rows(e, x->rows, x->cols, x->wants_grad);
     struct unit_node *n = op_alloc(e, sizeof *n);

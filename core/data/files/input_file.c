@@ -47,16 +47,16 @@ static enum status read_wave(const struct input_file_sink *to, const void *bytes
 {
     struct audio_wave wave;
     enum status status = audio_wave_decode(bytes, count, &wave, err);
-    if (status == STATUS_OK && wave.cut)
+    if (!status && wave.cut)
         status = error_set(err, STATUS_INVALID, NULL,
                            "the recording ends before the size that its header states; send the whole file");
-    if (status == STATUS_OK && wave.count == 0)
+    if (!status && wave.count == 0)
         status = error_set(err, STATUS_INVALID, NULL, "must not be empty");
-    else if (status == STATUS_OK && wave.count > AUDIO_WAVE_FRAMES)
+    else if (!status && wave.count > AUDIO_WAVE_FRAMES)
         status =
             error_set(err, STATUS_INVALID, NULL, "has %d samples, but at most %d are allowed; send a shorter recording",
                       wave.count, AUDIO_WAVE_FRAMES);
-    if (status != STATUS_OK) {
+    if (status) {
         audio_wave_close(&wave);
         return status;
     }
@@ -81,9 +81,9 @@ static enum status read_sequences(const struct input_file_sink *to, const void *
     enum status status = genes_parse(bytes, count, "", 0, NULL, &genes, err);
     if (!status && fasta_letters_odd(&genes.seen, 2))
         status = error_set(err, STATUS_INVALID, NULL, "FASTA: %s", fasta_no_bases);
-    for (int i = 0; status == STATUS_OK && i < genes.loci; i++)
+    for (int i = 0; !status && i < genes.loci; i++)
         status = add_record(to, genes.bases + genes.locus[i].first, genes.locus[i].length, err);
-    if (status == STATUS_OK && genes.loci == 0)
+    if (!status && genes.loci == 0)
         status = error_set(err, STATUS_INVALID, NULL, "must not be empty");
     genes_close(&genes);
     return status;

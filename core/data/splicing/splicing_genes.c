@@ -210,7 +210,7 @@ static enum status read_features(struct reader *r, const char *text, size_t size
             break;
         status = take_feature(r, &feature, err);
     }
-    if (status != STATUS_OK)
+    if (status)
         return status;
     if (!r->has_introns)
         return introns_between(r, err);
@@ -372,16 +372,16 @@ static enum status open_genes(struct splicing_corpus *c, const char *folder, con
 {
     char fasta[DATASET_PATH], gff[DATASET_PATH];
     enum status status = splicing_corpus_join(folder, list->fasta, fasta, err);
-    if (status != STATUS_OK)
+    if (status)
         return status;
     status = splicing_corpus_join(folder, list->gff, gff, err);
-    if (status != STATUS_OK)
+    if (status)
         return status;
     status = genes_load(fasta, gff, source, &c->genes, err);
-    if (status != STATUS_OK)
+    if (status)
         return status;
     status = genes_windows(&c->genes, GENES_TRAIN, length, flank, &c->windows[0], err);
-    if (status != STATUS_OK)
+    if (status)
         return status;
     return genes_windows(&c->genes, GENES_TEST, length, flank, &c->windows[1], err);
 }

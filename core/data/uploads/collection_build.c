@@ -556,7 +556,7 @@ enum status builder_box(struct builder *b, int64_t sample, const int32_t place[4
     if (status)
         return status;
     status = collection_build_grow((void **)&c->box, &b->boxes_room, c->boxes + 1, sizeof *c->box, err);
-    if (status != STATUS_OK)
+    if (status)
         return status;
     status =
         collection_build_grow((void **)&b->box_sample, &b->box_samples_room, c->boxes + 1, sizeof *b->box_sample, err);

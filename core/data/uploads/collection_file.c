@@ -311,9 +311,9 @@ enum status collection_map(int file, struct collection *c, struct error *err)
     status = snapshot_contents(&reader, &m.entries, &m.count, err);
     struct collection_names *names[NAME_LISTS] = {&c->vocabulary, &c->columns, &c->groups, &c->records};
     enum status found = !status && read_head(c, &m) && find_arrays(c, &m) ? STATUS_OK : STATUS_CORRUPT;
-    for (int i = 0; found == STATUS_OK && i < NAME_LISTS; i++)
+    for (int i = 0; !found && i < NAME_LISTS; i++)
         found = read_names(names[i], &m, list_names[i]);
-    if (found == STATUS_OK && (!find_numbers(c, &m) || !numbers_good(c)))
+    if (!found && (!find_numbers(c, &m) || !numbers_good(c)))
         found = STATUS_CORRUPT;
     if (!status && found)
         status = error_set(err, found, NULL,

@@ -75,7 +75,7 @@ bool collection_option_state(const struct collection_option_row *row, struct col
                              const char *text)
 {
     struct value value;
-    if (value_read(&row->field, VALUE_QUERY, text, &value, NULL) != STATUS_OK)
+    if (value_read(&row->field, VALUE_QUERY, text, &value, NULL))
         return false;
     options->stated |= row->option;
     if (row->field.type == FIELD_TEXT)

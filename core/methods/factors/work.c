@@ -262,7 +262,7 @@ enum status case_fresh(struct method_run *run, struct error *err)
     uint32_t set = (uint32_t)FRESH_SETS + (uint32_t)(run->base.evaluation_seed % FRESH_SETS);
     enum status status =
         synthetic_features((uint64_t)c->seed, set, c->rho, factors_deviation(c), n, run->base.env.pool, &fresh, err);
-    if (status != STATUS_OK)
+    if (status)
         return status;
     int *rows = malloc((size_t)n * sizeof *rows);
     if (!rows) {

@@ -59,10 +59,10 @@ bool source_size(const char *source, const char *data, struct table_size *out)
     struct collection c;
     struct stat what;
     struct error ignored = {0};
-    if (data == NULL || dataset_folder(data, source, folder, &ignored) != STATUS_OK)
+    if (data == NULL || dataset_folder(data, source, folder, &ignored))
         return false;
     (void)snprintf(path, sizeof path, "%s/" COLLECTION_FILE, folder);
-    if (stat(path, &what) != 0 || collection_open(path, &c, &ignored) != STATUS_OK)
+    if (stat(path, &what) != 0 || collection_open(path, &c, &ignored))
         return false;
     bool table = c.kind == COLLECTION_TABLE && c.count > 0 && c.count <= 1 << 30;
     if (table)
@@ -130,7 +130,7 @@ enum status source_fit(const char *source, const char *data, const struct table_
     struct collection c = {0};
     struct error cause = {0};
     int count = 0;
-    if (dataset_folder(data, source, folder, &cause) != STATUS_OK)
+    if (dataset_folder(data, source, folder, &cause))
         return STATUS_OK;
     snprintf(path, sizeof path, "%s/" COLLECTION_FILE, folder);
     enum status status = collection_open(path, &c, &cause);

@@ -579,7 +579,7 @@ static void warn_of_channel(const struct domain_state *s, const struct method_in
     char text[48];
     int worst = -1;
     double range[2] = {0, 0};
-    bool read = planes && domain_dataset_prepare(s, input, planes, NULL) == STATUS_OK;
+    bool read = planes && !domain_dataset_prepare(s, input, planes, NULL);
     for (int c = 0; read && c < s->scale.columns; c++) {
         double low = INFINITY, high = -INFINITY, width = fmax(s->scale.high[c] - s->scale.low[c], 1e-9);
         for (int64_t i = 0; i < cols; i++) {

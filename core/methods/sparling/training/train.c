@@ -41,7 +41,7 @@ static enum status not_finite(struct method_run *run, const char *what, struct e
     char good[64] = "no checkpoint was saved before";
     if (seq > 0)
         snprintf(good, sizeof good, "the last good checkpoint is %lld", (long long)seq);
-    if (params_check(run->network->params, &cause) == STATUS_OK)
+    if (!params_check(run->network->params, &cause))
         snprintf(cause.message, sizeof cause.message, "weights and gradients are finite");
     return error_set(err, STATUS_NUMERIC, NULL, "%s is not finite at step %lld (sample %lld): %.120s; %s", what,
                      (long long)run->updates, (long long)run->samples, cause.message, good);
