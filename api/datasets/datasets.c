@@ -13,9 +13,11 @@
 #include "api/datasets/uploads.h"
 #include "api/http/exchange.h"
 #include "api/jobs/submission.h"
+#include "protocol/config_json.h"
 #include "protocol/faults.h"
 #include "api/models/model_cache.h"
 #include "core/data/dataset.h"
+#include "core/data/uploads/collection_build.h"
 #include "core/data/uploads/collection_show.h"
 #include "core/draw/png.h"
 #include "storage/files/dataset.h"
@@ -232,7 +234,7 @@ struct arrived {
     const char *name;
     const struct upload_request *given;   /* as the client has stated it */
     const struct upload_request *request; /* without options that change nothing (dataset_options.h) */
-    const struct collection *collection;
+    struct collection *collection;
     char hash[HASH_TEXT];
     int64_t bytes;
 };
@@ -394,6 +396,47 @@ static void refuse_upload(struct exchange *x, const struct error *err)
         respond_error(x, err);
 }
 
+/* Estimates the usual training of a kind on the data set. *suits: the kind trains on such data. */
+static enum status estimate_training(const struct method *method, const struct collection *c,
+                                     struct method_estimate *out, bool *suits, struct error *err)
+{
+    struct error unsuited = {0};
+    void *config = NULL;
+    enum status status = config_start(method, method_preset(method, METHOD_DATASET_PRESET), &config, err);
+    *suits = !status && !method->adapt(config, c, &unsuited);
+    if (unsuited.code == STATUS_NO_MEMORY)
+        status = error_memory(err, "an estimate");
+    if (*suits)
+        status = method_estimate(method, config, NULL, out, err);
+    free(config);
+    return status;
+}
+
+/* Warns of data whose usual training takes long or more memory than a job may have. */
+static enum status warn_of_cost(const struct exchange *x, struct collection *c, struct error *err)
+{
+    static const double LONG = 3600; /* seconds */
+    enum status status = STATUS_OK;
+    for (size_t m = 0; !status && m < x->api->options.method_count; m++) {
+        const struct method *method = x->api->options.methods[m];
+        struct submission usual = {.seq = 0};
+        struct error more = {0};
+        bool suits = false;
+        if (method->adapt)
+            status = estimate_training(method, c, &usual.estimate, &suits, err);
+        double seconds = submission_predict(x, &usual).seconds;
+        if (!suits || (seconds < LONG && !job_memory_check(x->api, &usual.estimate, "", &more)))
+            continue;
+        status = collection_warn(c, err, "long-training",
+                                 "a training of the kind %s with its usual settings takes about %.1f hours on this "
+                                 "machine and %.1f GB of memory%s; shorter recordings, a lower rate, smaller pictures "
+                                 "or effort=quick take less",
+                                 method->kind, seconds / 3600, (double)usual.estimate.memory_bytes / 1e9,
+                                 more.code ? ", which is more than a job may use" : "");
+    }
+    return status;
+}
+
 static void take_in(struct exchange *x, struct api_upload *upload)
 {
     const struct upload_request *given = upload_request_of(upload);
@@ -427,6 +470,10 @@ static void take_in(struct exchange *x, struct api_upload *upload)
     }
     if (kind != DATASET_NONE) {
         respond_existing(x, &a);
+        return;
+    }
+    if (warn_of_cost(x, a.collection, &err)) {
+        respond_error(x, &err);
         return;
     }
     if (exchange_query_flag(x, "dry_run")) {

@@ -277,8 +277,8 @@ static void uploads_join(struct api_upload *u)
     u->parsing = false;
 }
 
-enum status upload_finish(struct api_upload *u, const struct collection **collection, char hash[HASH_TEXT],
-                          int64_t *bytes, struct error *err)
+enum status upload_finish(struct api_upload *u, struct collection **collection, char hash[HASH_TEXT], int64_t *bytes,
+                          struct error *err)
 {
     publish(u, 0, true, false);
     uploads_join(u);

@@ -38,7 +38,7 @@ enum status upload_begin(const char *root, const struct upload_request *request,
 void upload_add(struct api_upload *upload, const void *bytes, size_t count);
 /* Called after the last byte: waits until the parser has finished, and reports the first error. hash: receives the
  * SHA-256 of all bytes, in hex. The collection belongs to the upload. */
-enum status upload_finish(struct api_upload *upload, const struct collection **collection, char hash[HASH_TEXT],
+enum status upload_finish(struct api_upload *upload, struct collection **collection, char hash[HASH_TEXT],
                           int64_t *bytes, struct error *err);
 /* Frees the upload; NULL is fine. A partial file whose hash was announced stays for a later resume, unless
  * upload_drop() deleted it. */

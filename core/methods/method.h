@@ -34,6 +34,7 @@
 #include "core/base/parallel/thread_pool.h"
 #include "core/base/sink.h"
 
+struct collection;   /* core/data/uploads/collection.h */
 struct byte_source;  /* core/formats/byte_source.h */
 struct kernels;      /* core/kernels/kernels.h */
 struct findings;     /* core/methods/findings.h */
@@ -438,6 +439,10 @@ struct method {
      * given; NULL: nothing. data: folder of data sets; NULL: none. Errors have the field's pointer
      * ("/config/dataset_name"). Default: sets nothing. */
     enum status (*resolve)(void *config, const struct method_given *given, const char *data, struct error *err);
+    /* Does to a configuration of the preset METHOD_DATASET_PRESET what resolve() would do after the data set was
+     * stored, so that its cost can be estimated before. STATUS_INVALID: the kind does not train on such data. NULL:
+     * unknown. */
+    enum status (*adapt)(void *config, const struct collection *data, struct error *err);
     /* Reports all faults that concern several fields, by method_fault(). Default: reports none. */
     void (*check)(const void *config, const struct method_faults *faults);
     /* Writes the phases of a training, in order, to out[METHOD_PHASES] and returns how many there are. The

@@ -248,6 +248,22 @@ def few_samples_are_refused(daemon, motifctl):
     assert [warning["code"] for warning in warnings] == ["name-in-one-group", "sizes-differ", "sizes-differ"] and "rare" in warnings[0]["text"], warnings
 
 
+def long_trainings_are_announced(daemon, motifctl):
+    """The answer of an upload estimates what its usual training costs, as the dry run of a job does, before anything is stored."""
+    out = io.BytesIO()
+    np.savez_compressed(out, x=np.zeros((40, 1, 1000, 1000), dtype=np.uint8), y=NAMES[np.arange(40) % 2])
+    for query, expected in (("?dry_run=1", 200), ("", 201)):
+        answer = put(daemon, "large", out.getvalue(), query=query, expected=expected)
+        text = {warning["code"]: warning["text"] for warning in answer["warnings"]}["long-training"]
+        hours = float(text.split(" hours")[0].split()[-1])
+        assert "the kind sparling" in text and "GB" in text and hours >= 1, text
+        assert daemon.ask("GET", "/v1/datasets/large")[0] == (404 if expected == 200 else 200)
+    plain = {"kind": "sparling", "preset": "dataset", "config": {"dataset_name": "large"}}
+    status, _, job = daemon.ask("POST", "/v1/jobs?dry_run=1", plain)
+    assert status == 200 and abs(job["predicted_seconds"] / 3600 - hours) <= .1 + .05 * hours, (text, job)
+    assert "long-training" not in str(put(daemon, "short", samples(60))["warnings"])
+
+
 def folds_are_a_study(daemon, motifctl):
     put(daemon, "small", samples(60))
     for fold in range(3):
@@ -272,7 +288,7 @@ def main():
     with tempfile.TemporaryDirectory() as folder:
         with Daemon(sys.argv[1], os.path.join(folder, "d.db"), "--data", os.path.join(folder, "data")) as daemon:
             run_each((daemon, sys.argv[2]), groups_are_divided_by_default, intervals_are_those_of_groups, tables_are_divided_alike, environments_keep_stated_tests,
-                     stated_parts_are_taken, named_groups_test, few_samples_are_refused, folds_are_a_study)
+                     stated_parts_are_taken, named_groups_test, few_samples_are_refused, long_trainings_are_announced, folds_are_a_study)
 
 
 if __name__ == "__main__":

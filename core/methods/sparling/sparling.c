@@ -39,6 +39,11 @@ static enum status sparling_resolve(void *config, const struct method_given *giv
     return domain->resolve ? domain->resolve(config, given, data, err) : STATUS_OK;
 }
 
+static enum status sparling_adapt(void *config, const struct collection *data, struct error *err)
+{
+    return domain_of(config)->adapt(config, NULL, data, err);
+}
+
 static enum status sparling_division(const void *config, const char *data, const struct sink *out, struct error *err)
 {
     const struct domain *domain = domain_of(config);
@@ -87,6 +92,7 @@ const struct method sparling_method = {
     .fold_field = "fold",
     .dataset_fields = dataset_fields,
     .resolve = sparling_resolve,
+    .adapt = sparling_adapt,
     .check = sparling_check,
     .plan = sparling_plan,
     .division = sparling_division,

@@ -33,3 +33,11 @@ int64_t dataset_most_names(const struct collection *c)
     }
     return most;
 }
+
+int64_t dataset_most_boxes(const struct collection *c)
+{
+    int64_t most = 0;
+    for (int64_t i = 0; c->box_start && i < c->count; i++)
+        most = c->box_start[i + 1] - c->box_start[i] > most ? c->box_start[i + 1] - c->box_start[i] : most;
+    return most;
+}

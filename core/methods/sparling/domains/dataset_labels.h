@@ -11,5 +11,7 @@ double dataset_mean_label(const struct collection *c, int64_t channels);
 bool dataset_every_sample_is_named(const struct collection *c);
 /* Returns the largest number of names of a label or, if labels are counts, the largest count. */
 int64_t dataset_most_names(const struct collection *c);
+/* Returns the largest number of boxes of a sample. */
+int64_t dataset_most_boxes(const struct collection *c);
 
 #endif

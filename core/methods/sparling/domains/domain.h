@@ -120,7 +120,10 @@ struct domain {
     size_t place, bytes; /* the domain's part of struct sparling_config, which contains its fields (DOMAIN_PART) */
 
     void (*shape)(const struct sparling_config *config, struct domain_shape *shape);
-    /* Fills in the fields that follow from a data set (method.h); may be NULL. */
+    /* resolve() fills in the fields that follow from a stored data set, and adapt() those that follow from a data set
+     * that is not stored yet (method.h). Both may be NULL. */
+    enum status (*adapt)(struct sparling_config *config, const struct method_given *given,
+                         const struct collection *data, struct error *err);
     enum status (*resolve)(struct sparling_config *config, const struct method_given *given, const char *data,
                            struct error *err);
     /* Reports faults that concern several fields; may be NULL. */

@@ -107,14 +107,6 @@ static enum status open_collection(const struct dataset_config *config, const ch
     return status ? error_set(err, status, "/config/dataset_name", "%s", cause.message) : STATUS_OK;
 }
 
-static int64_t most_boxes(const struct collection *c)
-{
-    int64_t most = 0;
-    for (int64_t i = 0; c->box_start && i < c->count; i++)
-        most = c->box_start[i + 1] - c->box_start[i] > most ? c->box_start[i + 1] - c->box_start[i] : most;
-    return most;
-}
-
 /* Sets the facts: what the configuration contains about the data set's samples and labels. */
 static void read_facts(struct dataset_config *d, const struct collection *c)
 {
@@ -127,7 +119,7 @@ static void read_facts(struct dataset_config *d, const struct collection *c)
     d->positions = c->target == TARGET_POSITIONS;
     d->numbers = c->target == TARGET_NUMBER;
     d->longest = d->positions ? d->cols : d->numbers ? 1 : c->longest;
-    d->boxes = most_boxes(c);
+    d->boxes = dataset_most_boxes(c);
 }
 
 /* ---- split ------------------------------------------------------------------------------------------------- */
@@ -180,6 +172,35 @@ static enum status fits(const struct collection *c, const struct sparling_config
     return STATUS_OK;
 }
 
+static enum status domain_dataset_adapt(struct sparling_config *config, const struct method_given *given,
+                                        const struct collection *c, struct error *err)
+{
+    struct dataset_config *d = &config->dataset;
+    bool sound = c->kind == COLLECTION_RECORDINGS;
+    enum status status = fits(c, config, err);
+    dataset_fit_mels(config, given, sound ? c->rate : 0);
+    read_facts(d, c);
+    struct division division = {.part = NULL};
+    const struct division_request request = dataset_parts_request(config);
+    if (!status)
+        status = division_make(c, &request, &division, err);
+    if (!status && d->fit) {
+        const struct dataset_facts facts = {.mean = d->numbers ? NAN : dataset_mean_label(c, 0),
+                                            .sound = sound,
+                                            .counts = c->target == TARGET_COUNT,
+                                            .classes =
+                                                c->target == TARGET_CLASS && c->label_start[c->count] == c->count,
+                                            .named = dataset_every_sample_is_named(c),
+                                            .ordered = c->target == TARGET_SEQUENCE,
+                                            .set = c->target == TARGET_LABELS,
+                                            .most = dataset_most_names(c)};
+        dataset_fit(config, given, &facts);
+        fit_samples(config, division.count);
+    }
+    division_close(&division);
+    return status;
+}
+
 static enum status domain_dataset_resolve(struct sparling_config *config, const struct method_given *given,
                                           const char *data, struct error *err)
 {
@@ -192,33 +213,12 @@ static enum status domain_dataset_resolve(struct sparling_config *config, const 
     enum status status = open_collection(d, data, &c, hash, err);
     if (status)
         return status;
-    status = fits(&c, config, err);
-    bool sound = c.kind == COLLECTION_RECORDINGS;
     /* If the configuration contains the hash of other data, the daemon has already adapted it to those data. Its values
      * are then not choices of the client, so they may change. */
     bool repeated = d->hash[0] != '\0' && strcmp(d->hash, hash) != 0;
     snprintf(d->hash, sizeof d->hash, "%s", hash);
-    dataset_fit_mels(config, repeated ? NULL : given, sound ? c.rate : 0);
-    read_facts(d, &c);
-    struct division division = {.part = NULL};
-    const struct division_request request = dataset_parts_request(config);
-    if (!status)
-        status = division_make(&c, &request, &division, err);
-    if (!status && d->fit) {
-        const struct dataset_facts facts = {.mean = d->numbers ? NAN : dataset_mean_label(&c, 0),
-                                            .sound = sound,
-                                            .counts = c.target == TARGET_COUNT,
-                                            .classes = c.target == TARGET_CLASS && c.label_start[c.count] == c.count,
-                                            .named = dataset_every_sample_is_named(&c),
-                                            .ordered = c.target == TARGET_SEQUENCE,
-                                            .set = c.target == TARGET_LABELS,
-                                            .most = dataset_most_names(&c)};
-        dataset_fit(config, repeated ? NULL : given, &facts);
-        fit_samples(config, division.count);
-    }
-    division_close(&division);
-    if (!status && (config->dataset.motif_start[0] != '\0' || config->dataset.motif_start_words ||
-                    config->dataset.motif_start_frozen)) {
+    status = domain_dataset_adapt(config, repeated ? NULL : given, &c, err);
+    if (!status && (d->motif_start[0] != '\0' || d->motif_start_words || d->motif_start_frozen)) {
         const struct motif_start start = motif_start_of(config, data);
         status = genomics.start_check ? genomics.start_check(&start, &c, err)
                                       : genomics_missing(STATUS_INVALID, "/config/motif_start", err);
@@ -671,6 +671,7 @@ const struct domain dataset_domain = {
     .meaning = "Samples of an uploaded data set.",
     DOMAIN_PART(dataset),
     .shape = shape_of,
+    .adapt = domain_dataset_adapt,
     .resolve = domain_dataset_resolve,
     .check = domain_dataset_check,
     .open = open_dataset,
