@@ -168,7 +168,8 @@ static bool query_request_prepare(struct exchange *x, struct query_request *a)
             return no_memory(x);
         a->inputs->edited = a->query->takes == METHOD_TAKES_EDITS;
         const char *type = query_request_type(x);
-        bool table = memmem(x->request->body, x->request->body_bytes, "text/csv", 8) != NULL;
+        bool table =
+            x->request->body_bytes > 0 && memmem(x->request->body, x->request->body_bytes, "text/csv", 8) != NULL;
         read_about(x, a, table || (type != NULL && media_is(type, "text/csv")));
     }
     if (a->query->parameters != NULL) {
