@@ -20,6 +20,27 @@ static void job_requested(void *context, const char *job)
         scheduler_poke(daemon->scheduler, job);
 }
 
+static bool job_cancel(void *context, const char *job)
+{
+    struct daemon *daemon = context;
+    return daemon->scheduler != NULL && scheduler_cancel(daemon->scheduler, job);
+}
+
+static const char *job_blocked(void *context, const char *job, bool *cancelled)
+{
+    struct daemon *daemon = context;
+    *cancelled = false;
+    enum status status = daemon->scheduler != NULL ? scheduler_blocked(daemon->scheduler, job, cancelled) : STATUS_OK;
+    return status ? status_name(status) : NULL;
+}
+
+static void job_reported(void *context, const char *job, enum status status)
+{
+    struct daemon *daemon = context;
+    if (daemon->scheduler != NULL)
+        scheduler_block(daemon->scheduler, job, status == STATUS_FULL ? status : STATUS_OK);
+}
+
 static bool is_draining(void *context)
 {
     struct daemon *daemon = context;
@@ -42,6 +63,7 @@ static void system_facts(void *context, struct api_system *out)
         .cores = facts->cores,
         .workers = (int)daemon->settings->workers,
         .workers_busy = daemon->scheduler != NULL ? scheduler_busy(daemon->scheduler) : 0,
+        .jobs_blocked = daemon->scheduler != NULL ? scheduler_blocked_count(daemon->scheduler) : 0,
         .threads_per_job = daemon->threads_per_job,
         .started_at = facts->started_at,
         .gflops_per_thread = daemon->executor.gflops_per_thread,
@@ -156,6 +178,9 @@ struct api_daemon api_daemon_table(struct daemon *daemon)
         .context = daemon,
         .jobs_waiting = jobs_waiting,
         .job_requested = job_requested,
+        .job_cancel = job_cancel,
+        .job_blocked = job_blocked,
+        .job_reported = job_reported,
         .draining = is_draining,
         .system = system_facts,
         .metrics = process_metrics,

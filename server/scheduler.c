@@ -51,6 +51,8 @@ static void run_job(struct worker *worker, const char *job)
     atomic_store(&worker->control.look, true);
     atomic_store(&worker->control.look_within, true);
     atomic_store(&worker->control.cancelled, false);
+    atomic_store(&worker->control.cancel, false);
+    atomic_store(&worker->control.blocked, STATUS_OK);
     atomic_store(&worker->control.drain, scheduler->draining);
     scheduler->busy++;
     (void)pthread_mutex_unlock(&scheduler->lock);
@@ -137,15 +139,63 @@ void scheduler_wake(struct scheduler *scheduler)
     (void)pthread_mutex_unlock(&scheduler->lock);
 }
 
+/* Returns the control of a running job, or NULL. The caller holds the lock. */
+static struct job_control *control_of(struct scheduler *scheduler, const char *job)
+{
+    for (int i = 0; i < scheduler->count; i++)
+        if (strcmp(scheduler->workers[i].job, job) == 0)
+            return &scheduler->workers[i].control;
+    return NULL;
+}
+
 void scheduler_poke(struct scheduler *scheduler, const char *job)
 {
     (void)pthread_mutex_lock(&scheduler->lock);
-    for (int i = 0; i < scheduler->count; i++)
-        if (strcmp(scheduler->workers[i].job, job) == 0) {
-            atomic_store(&scheduler->workers[i].control.look, true);
-            atomic_store(&scheduler->workers[i].control.look_within, true);
-        }
+    struct job_control *control = control_of(scheduler, job);
+    if (control != NULL) {
+        atomic_store(&control->look, true);
+        atomic_store(&control->look_within, true);
+    }
     (void)pthread_mutex_unlock(&scheduler->lock);
+}
+
+bool scheduler_cancel(struct scheduler *scheduler, const char *job)
+{
+    (void)pthread_mutex_lock(&scheduler->lock);
+    struct job_control *control = control_of(scheduler, job);
+    if (control != NULL)
+        atomic_store(&control->cancel, true);
+    (void)pthread_mutex_unlock(&scheduler->lock);
+    return control != NULL;
+}
+
+void scheduler_block(struct scheduler *scheduler, const char *job, enum status status)
+{
+    (void)pthread_mutex_lock(&scheduler->lock);
+    struct job_control *control = control_of(scheduler, job);
+    if (control != NULL)
+        atomic_store(&control->blocked, status);
+    (void)pthread_mutex_unlock(&scheduler->lock);
+}
+
+enum status scheduler_blocked(struct scheduler *scheduler, const char *job, bool *cancelled)
+{
+    (void)pthread_mutex_lock(&scheduler->lock);
+    struct job_control *control = control_of(scheduler, job);
+    enum status status = control != NULL ? atomic_load(&control->blocked) : STATUS_OK;
+    *cancelled = control != NULL && atomic_load(&control->cancel);
+    (void)pthread_mutex_unlock(&scheduler->lock);
+    return status;
+}
+
+int scheduler_blocked_count(struct scheduler *scheduler)
+{
+    (void)pthread_mutex_lock(&scheduler->lock);
+    int blocked = 0;
+    for (int i = 0; i < scheduler->count; i++)
+        blocked += scheduler->workers[i].job[0] != '\0' && atomic_load(&scheduler->workers[i].control.blocked);
+    (void)pthread_mutex_unlock(&scheduler->lock);
+    return blocked;
 }
 
 int scheduler_busy(struct scheduler *scheduler)

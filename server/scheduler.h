@@ -25,6 +25,10 @@ struct job_control {
                                 cancelled */
     atomic_bool cancelled;   /* the check within a step has found that the job was cancelled */
     atomic_bool drain;       /* the process is about to end, so the job must save a checkpoint and yield */
+    atomic_bool cancel;      /* a client cancelled the job while the disk was too full to store this; the end of the run
+                                stores it */
+    _Atomic enum status blocked; /* why the run waits until a write succeeds, such as STATUS_FULL; STATUS_OK: it does
+                                    not wait */
 };
 
 struct scheduler_options {
@@ -48,7 +52,16 @@ void scheduler_wake(struct scheduler *scheduler);
 /* Makes a running job read its requested state after the current step. Has no effect when the job does not run here.
  * Any thread. */
 void scheduler_poke(struct scheduler *scheduler, const char *job);
-int scheduler_busy(struct scheduler *scheduler); /* workers that run a job, except those for evaluations */
+/* Cancels a running job although storage could not record this. Returns false when the job does not run here. Any
+ * thread. */
+bool scheduler_cancel(struct scheduler *scheduler, const char *job);
+/* Records why the trainer of a running job waits, or that it continues (STATUS_OK). Any thread. */
+void scheduler_block(struct scheduler *scheduler, const char *job, enum status status);
+/* Returns why a job waits for a write, or STATUS_OK. *cancelled: whether scheduler_cancel() was called for it. Any
+ * thread. */
+enum status scheduler_blocked(struct scheduler *scheduler, const char *job, bool *cancelled);
+int scheduler_blocked_count(struct scheduler *scheduler); /* running jobs that wait for a write */
+int scheduler_busy(struct scheduler *scheduler);          /* workers that run a job, except those for evaluations */
 
 /* Stops claiming jobs. Running jobs save a checkpoint and yield. */
 void scheduler_drain(struct scheduler *scheduler);

@@ -290,7 +290,7 @@ void storage_close(struct storage *storage)
 
 enum status storage_flush(struct storage *storage, struct error *err)
 {
-    struct command nothing = {.run = NULL};
+    struct command nothing = {.run = NULL, .ordered = true};
     return writer_call(storage, &nothing, err);
 }
 

@@ -22,7 +22,7 @@
  * state does not allow the change. UNAVAILABLE: the queue is full or the store is closing. LIMIT, NO_MEMORY, CORRUPT
  * and IO have their usual meaning. After a failed write or fsync, the content of the disk is unknown. The store then
  * refuses every further write with IO, and storage_writable() reports it; reads still work. A full disk is different:
- * the command fails with IO, but the next one may succeed.
+ * the command fails with FULL, and a later one may succeed.
  *
  * Times are milliseconds since 1970-01-01 UTC; 0 means "not yet". */
 #ifndef MOTIF_STORAGE_STORAGE_H
@@ -247,7 +247,8 @@ enum status storage_job_requested(struct storage *storage, const char *id, enum 
 
 /* Ends the executor's work on a running job. `event` is JOB_EVENT_YIELD, JOB_EVENT_SUCCEED (with `result`) or
  * JOB_EVENT_FAIL (with `error`); unused texts are NULL. *state (may be NULL) is the job's new state. The same
- * transaction closes the job's lease, if it has one. */
+ * transaction closes the job's lease, if it has one. FULL: the disk is full, or points wait in the retry queue because
+ * it was full; whoever sees the end of a run finds all of its points. */
 enum status storage_job_leave(struct storage *storage, const char *id, enum job_event event, const char *result,
                               const char *error, enum job_state *state, struct error *err);
 

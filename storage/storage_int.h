@@ -34,7 +34,8 @@ struct command {
     void (*destroy)(struct command *command); /* frees a lazy command */
     size_t bytes;                             /* memory that a lazy command uses */
     bool adds_events;                         /* whether the command added events; run() may set it */
-    const struct retry_rule *retry;           /* how a lazy command waits when the disk is full; NULL: it is lost */
+    bool ordered;                   /* the command fails with FULL while older lazy commands are in the retry queue */
+    const struct retry_rule *retry; /* how a lazy command waits when the disk is full; NULL: it is lost */
     /* The other members belong to writer.c. */
     struct command *next;
     enum manner manner;

@@ -75,7 +75,11 @@ enum status checkpoint_save(struct job_run *run, bool stage_end, struct error *e
     for (int attempt = 1; attempt <= SAVE_TRIES; attempt++) {
         struct error failure = {0};
         status = save_once(run, &what, &failure);
-        /* Only these failures may be temporary: a full disk or a full queue. */
+        if (run_retries(run, status)) { /* not a try: the disk may stay full for hours */
+            attempt--;
+            continue;
+        }
+        /* Only these failures may be temporary: a full queue, or a disk. */
         if (status != STATUS_IO && status != STATUS_UNAVAILABLE)
             return status ? error_set(err, status, failure.pointer, "%s", failure.message) : status;
         run_line(run, LOG_LEVEL_WARN, "checkpoint not saved (try %d of %d): %s", attempt, SAVE_TRIES, failure.message);
@@ -126,6 +130,16 @@ static struct storage_checkpoint_pick source_pick(const struct job_run *run)
                : (struct storage_checkpoint_pick){.by = STORAGE_LATEST};
 }
 
+static enum status rewind_to(struct job_run *run, int64_t samples, struct error *err)
+{
+    enum status status;
+    do {
+        error_clear(err);
+        status = run->coordinator->rewind(run->coordinator->context, samples, err);
+    } while (run_retries(run, status));
+    return status;
+}
+
 enum status checkpoint_restore(struct job_run *run, struct error *err)
 {
     struct storage_checkpoint info = {0};
@@ -139,13 +153,13 @@ enum status checkpoint_restore(struct job_run *run, struct error *err)
         run->last_checkpoint = info.seq;
         run->saved_step = info.step;
         run->reported_samples = info.samples;
-        return run->coordinator->rewind(run->coordinator->context, info.samples, err);
+        return rewind_to(run, info.samples, err);
     }
     if (status != STATUS_NOT_FOUND)
         return error_set(err, status, none.pointer, "checkpoint %lld: %s", (long long)info.seq, none.message);
     /* There is no checkpoint. An earlier attempt may have stored points; they are removed, because this run measures
      * them again. */
-    status = run->coordinator->rewind(run->coordinator->context, -1, err);
+    status = rewind_to(run, -1, err);
     if (status)
         return status;
     if (run->job->source_job[0] != '\0')

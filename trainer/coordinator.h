@@ -58,6 +58,8 @@ struct coordinator {
     bool (*must_stop)(void *context);
     /* Returns true if the process is ending; the run then does not repeat a failed save. */
     bool (*draining)(void *context);
+    /* Reports why the run waits until a write succeeds (STATUS_FULL), or that it continues (STATUS_OK). May be NULL. */
+    void (*blocked)(void *context, enum status status);
     /* Reports a completed step. gflops is the speed of one thread; 0: unknown. */
     void (*stepped)(void *context, int64_t samples, double seconds, double gflops);
     void (*line)(void *context, enum log_level level, const char *text);

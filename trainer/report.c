@@ -13,6 +13,11 @@
 #include "protocol/json.h"
 #include "protocol/json_sink.h"
 
+#define FULL_LOOKS                                                                                                     \
+    20 /* a run whose write failed on a full disk tries again after this number of looks for a cancel                  \
+        */
+#define FULL_LOOK_NS 50000000
+
 /* The clock and the log line of a run, which run.c, report.c and checkpoint.c use. */
 
 double run_now(void)
@@ -30,6 +35,28 @@ void run_line(const struct job_run *run, enum log_level level, const char *forma
     (void)vsnprintf(text, sizeof text, format, arguments);
     va_end(arguments);
     run->coordinator->line(run->coordinator->context, level, text);
+}
+
+static void set_blocked(struct job_run *run, bool blocked)
+{
+    const struct coordinator *coordinator = run->coordinator;
+    if (run->blocked == blocked)
+        return;
+    run->blocked = blocked;
+    run_line(run, LOG_LEVEL_WARN, blocked ? "the disk is full: the run waits for space" : "the run continues");
+    if (coordinator->blocked != NULL)
+        coordinator->blocked(coordinator->context, blocked ? STATUS_FULL : STATUS_OK);
+}
+
+bool run_retries(struct job_run *run, enum status status)
+{
+    set_blocked(run, status == STATUS_FULL);
+    for (int looks = 0; status == STATUS_FULL && looks < FULL_LOOKS; looks++) {
+        if (run->coordinator->draining(run->coordinator->context) || thread_pool_check(run->pool, NULL))
+            return false;
+        (void)nanosleep(&(struct timespec){.tv_nsec = FULL_LOOK_NS}, NULL);
+    }
+    return status == STATUS_FULL;
 }
 
 #define REPORT_SECONDS 0.5 /* seconds between two progress documents */
@@ -85,7 +112,14 @@ void report_metric(void *context, const char *name, int64_t step, double value)
 void report_artifact(void *context, const char *name, const char *media_type, const void *bytes, size_t count)
 {
     struct job_run *run = context;
-    (void)run->coordinator->artifact(run->coordinator->context, name, media_type, bytes, count, &run->fault);
+    struct error err;
+    enum status status;
+    do {
+        error_clear(&err);
+        status = run->coordinator->artifact(run->coordinator->context, name, media_type, bytes, count, &err);
+    } while (run_retries(run, status));
+    if (status)
+        (void)error_set(&run->fault, status, err.pointer, "%s", err.message);
 }
 
 /* ---- progress -------------------------------------------------------------------------------------------- */

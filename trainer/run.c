@@ -186,22 +186,29 @@ static enum status save_if_new(struct job_run *run, struct error *err)
     return saved ? STATUS_OK : checkpoint_save(run, false, err);
 }
 
+/* Returns whether the run was stopped, so that it yields, although a call failed with *err: by a cancel, or by the end
+ * of the process while the disk was full. */
+static bool run_stopped(const struct job_run *run, const struct error *err)
+{
+    return thread_pool_stopped(run->pool) || err->code == STATUS_FULL;
+}
+
 static enum outcome run_steps(struct job_run *run, struct error *err)
 {
     enum method_request requested = METHOD_CONTINUE;
     bool stepped = false;
     while (!run->coordinator->must_yield(run->coordinator->context)) {
         if (one_step(run, &requested, err))
-            return thread_pool_stopped(run->pool) ? OUTCOME_YIELD : OUTCOME_FAILED;
+            return run_stopped(run, err) ? OUTCOME_YIELD : OUTCOME_FAILED;
         stepped = true;
         bool save = requested != METHOD_CONTINUE && run->job->task == JOB_TRAIN;
         if (save && checkpoint_save(run, requested == METHOD_STAGE_END, err))
-            return thread_pool_stopped(run->pool) ? OUTCOME_YIELD : OUTCOME_FAILED;
+            return run_stopped(run, err) ? OUTCOME_YIELD : OUTCOME_FAILED;
         if (requested == METHOD_DONE)
             return OUTCOME_DONE;
     }
     if (stepped && requested == METHOD_CONTINUE && save_if_new(run, err))
-        return thread_pool_stopped(run->pool) ? OUTCOME_YIELD : OUTCOME_FAILED;
+        return run_stopped(run, err) ? OUTCOME_YIELD : OUTCOME_FAILED;
     return OUTCOME_YIELD;
 }
 
@@ -271,7 +278,7 @@ static void close_run(struct job_run *run)
  * fails. */
 static enum job_event run_not_opened(struct job_run *run, struct error *failure)
 {
-    if (run->pool == NULL || !thread_pool_stopped(run->pool))
+    if (!run_stopped(run, failure))
         return trainer_run_fail(run, failure);
     trainer_run_leave(run, JOB_EVENT_YIELD, NULL, NULL);
     return JOB_EVENT_YIELD;

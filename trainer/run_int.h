@@ -46,11 +46,17 @@ struct job_run {
     struct pace pace;
     int64_t last_checkpoint; /* sequence number of the last checkpoint; 0: none, or not known yet */
     int64_t saved_step;      /* step of the last saved checkpoint; -1: none */
+    bool blocked;            /* the last write failed because the disk was full */
 };
 
 /* Logs a line through the coordinator. */
 void run_line(const struct job_run *run, enum log_level level, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
+
+/* report.c: the caller calls this after each try of a write. If the write failed because the disk is full, waits a
+ * second and returns true, so that the caller tries again. Returns false after any other result, and also if the job
+ * was cancelled or the process is ending. In these two cases the run yields, because nothing is wrong with it. */
+bool run_retries(struct job_run *run, enum status status);
 
 /* report.c: pass a point of a series or a file on to the coordinator; report_flush() sends the collected points. */
 void report_metric(void *context, const char *name, int64_t step, double value);

@@ -114,7 +114,7 @@ const struct openapi_schema openapi_schemas[] = {
     {"LearningRate", "from number, to number, curve text", NULL, false},
     {"Job",
      "id text, kind text, preset text?, name text?, owner text?, tags [text], task Task, state State, requested_state "
-     "RequestedState?, priority integer, "
+     "RequestedState?, blocked text?, priority integer, "
      "threads integer, executor text?, ranks integer, traceparent text?, study text?, *config object, *facts object, "
      "*warnings [Fault], plan [Phase], "
      "from "
@@ -125,7 +125,8 @@ const struct openapi_schema openapi_schemas[] = {
      NULL, false},
     {"JobItem",
      "id text, *kind text, *preset text?, *name text?, *owner text?, *tags [text], *task Task, *state State, "
-     "*requested_state RequestedState?, *priority integer, *threads integer, *executor text?, *ranks integer, "
+     "*requested_state RequestedState?, *blocked text?, *priority integer, *threads integer, *executor text?, *ranks "
+     "integer, "
      "*traceparent text?, *study text?, *config object, *facts object, *warnings [Fault], *plan [Phase], *from From?, "
      "*evaluation object?, *phase text?, *progress Progress, "
      "*result object?, "
@@ -288,7 +289,8 @@ const struct openapi_schema openapi_schemas[] = {
     {"KindList", "kinds [Kind]", NULL, false},
     {"System",
      "version text, build text, compiler text, cpu text, cpu_features [text], kernels text, blas text, "
-     "blas_core text, cores integer, workers integer, workers_busy integer, threads_per_job integer, "
+     "blas_core text, cores integer, workers integer, workers_busy integer, jobs_blocked integer, threads_per_job "
+     "integer, "
      "gflops_per_thread number, memory_bytes integer, tokens_required flag, started_at time?, "
      "uptime_seconds number, draining flag, queue_depth integer, queue_limit integer, jobs {integer}, "
      "database_bytes integer, database {integer}, models {integer}, kinds [text]",

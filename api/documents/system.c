@@ -40,6 +40,7 @@ static void write_process(const struct sink *out, const struct api_system *s)
     sink_integer(out, "cores", s->cores);
     sink_integer(out, "workers", s->workers);
     sink_integer(out, "workers_busy", s->workers_busy);
+    sink_integer(out, "jobs_blocked", s->jobs_blocked);
     sink_integer(out, "threads_per_job", s->threads_per_job);
     sink_number(out, "gflops_per_thread", s->gflops_per_thread);
     sink_integer(out, "memory_bytes", (int64_t)s->memory_bytes);
@@ -192,6 +193,8 @@ static void write_process_metrics(struct exchange *x, struct buf *out, const str
     counter(out, "motifd_training_samples_total", "Training samples seen since the start of the process.",
             (double)s->samples);
     gauge(out, "motifd_workers", "Workers that can run a job.", s->workers);
+    gauge(out, "motifd_jobs_blocked", "Running jobs that wait until a write succeeds, because the disk is full.",
+          s->jobs_blocked);
     gauge(out, "motifd_workers_busy", "Workers that run a job at the moment.", s->workers_busy);
     gauge(out, "motifd_draining", "1 while the daemon shuts down.", api_draining(x->api) ? 1 : 0);
     gauge(out, "motifd_models_open", "Models open for queries.", (double)models.models);

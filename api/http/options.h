@@ -23,6 +23,7 @@ struct api_system {
     const char *blas, *blas_core;   /* name and version of the BLAS library ("OpenBLAS 0.3.21"), and the kernel set that
                                        it uses ("Haswell") */
     int cores, workers, workers_busy, threads_per_job;
+    int jobs_blocked;         /* running jobs that wait until a write succeeds */
     int64_t started_at;       /* milliseconds since 1970 */
     double gflops_per_thread; /* speed that trainings on this machine have reached; 0: not measured yet */
     double pace; /* speed of a thread of this processor, relative to the processor on which the methods' costs were
@@ -39,6 +40,14 @@ struct api_daemon {
     void *context;
     void (*jobs_waiting)(void *context); /* A job was stored or resumed: the scheduler should check the queue. */
     void (*job_requested)(void *context, const char *job); /* A client requested that a running job pause or stop. */
+    /* Cancels a running job although the disk was too full to store this. Returns false if the job does not run in this
+     * daemon. May be NULL. */
+    bool (*job_cancel)(void *context, const char *job);
+    /* Returns why a running job waits until a write succeeds ("disk full"), or NULL. *cancelled: whether job_cancel()
+     * was called for it. May be NULL. */
+    const char *(*job_blocked)(void *context, const char *job, bool *cancelled);
+    /* A report of the job's trainer was stored (STATUS_OK) or could not be stored. May be NULL. */
+    void (*job_reported)(void *context, const char *job, enum status status);
     bool (*draining)(void *context);
     void (*system)(void *context, struct api_system *out);
     /* Appends further metrics for /metrics as Prometheus text; NULL: none. */

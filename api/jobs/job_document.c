@@ -188,10 +188,10 @@ static void config_document(struct exchange *x, const struct storage_job *job)
 
 /* Names of the members of a job document, in the order of the document. */
 static const char *const member_names[] = {
-    "id",          "kind",    "preset",     "name",  "owner",       "tags",   "task",   "state",      "requested_state",
-    "priority",    "threads", "executor",   "ranks", "traceparent", "study",  "config", "facts",      "warnings",
-    "plan",        "from",    "evaluation", "phase", "progress",    "result", "error",  "created_at", "started_at",
-    "finished_at", "links"};
+    "id",         "kind",        "preset",  "name",       "owner", "tags",        "task",   "state",  "requested_state",
+    "blocked",    "priority",    "threads", "executor",   "ranks", "traceparent", "study",  "config", "facts",
+    "warnings",   "plan",        "from",    "evaluation", "phase", "progress",    "result", "error",  "created_at",
+    "started_at", "finished_at", "links"};
 #define MEMBERS (sizeof member_names / sizeof member_names[0])
 
 /* Which members of a job document are written. `fields` has commas at both ends, such as ",id,name,". */
@@ -274,10 +274,23 @@ static void show_result(const struct view *v)
         write_result_part(v);
 }
 
+/* Returns why a job waits until a write succeeds, or NULL. *cancelled: whether it was cancelled and the disk was too
+ * full to store this. */
+static const char *blocked_by(const struct exchange *x, const struct storage_job *job, bool *cancelled)
+{
+    const struct api_daemon *daemon = &x->api->options.daemon;
+    *cancelled = false;
+    return job->state == JOB_RUNNING && daemon->job_blocked != NULL
+               ? daemon->job_blocked(daemon->context, job->id, cancelled)
+               : NULL;
+}
+
 static void write_origin(const struct view *v)
 {
+    bool cancelled;
     static const char *const requested[REQUESTED_STATES] = {NULL, "paused", "cancelled"};
     const struct storage_job *job = v->job;
+    const char *blocked = blocked_by(v->x, job, &cancelled);
     show_text(v, "id", job->id);
     show_text(v, "kind", job->kind);
     show_text(v, "preset", job->preset);
@@ -287,7 +300,8 @@ static void write_origin(const struct view *v)
         stored_json(&v->x->json, "tags", job->tags != NULL ? job->tags : "[]");
     show_text(v, "task", job->task == JOB_EVALUATE ? "evaluate" : "train");
     show_text(v, "state", job_state_name(job->state));
-    show_text(v, "requested_state", requested[job->requested]);
+    show_text(v, "requested_state", requested[cancelled ? REQUESTED_CANCELLED : job->requested]);
+    show_text(v, "blocked", blocked);
     show_integer(v, "priority", job->priority);
     show_integer(v, "threads", job->threads);
     show_text(v, "executor", job->executor);
@@ -352,9 +366,11 @@ bool job_member_known(const char *name, struct name_guess *guess)
 
 /* The tag contains two numbers, VERSION and PROGRESS, because both identify the representation. If-Match compares only
  * VERSION: progress of a job is no reason to refuse a change of its name. */
-void job_etag(const struct storage_job *job, char out[64])
+void job_etag(const struct exchange *x, const struct storage_job *job, char out[64])
 {
-    (void)snprintf(out, 64, "\"%lld.%lld\"", (long long)job->version, (long long)job->progress_version);
+    bool cancelled, blocked = blocked_by(x, job, &cancelled) != NULL;
+    (void)snprintf(out, 64, "\"%lld.%lld%s%s\"", (long long)job->version, (long long)job->progress_version,
+                   blocked ? ".blocked" : "", cancelled ? ".cancelled" : "");
 }
 
 bool exchange_job(struct exchange *x, struct storage_job *job)
@@ -379,7 +395,7 @@ void respond_job(struct exchange *x, int status, const char *id)
         return;
     }
     char etag[64];
-    job_etag(&job, etag);
+    job_etag(x, &job, etag);
     response_header(x->response, "ETag", "%s", etag);
     job_document(x, NULL, &job);
     respond_json(x, status);

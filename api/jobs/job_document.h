@@ -27,7 +27,7 @@ bool job_member_known(const char *name, struct name_guess *guess);
 /* Loads the job and responds with its document and its ETag. */
 void respond_job(struct exchange *x, int status, const char *id);
 /* Writes the entity tag of a job: "VERSION.PROGRESS". */
-void job_etag(const struct storage_job *job, char out[64]);
+void job_etag(const struct exchange *x, const struct storage_job *job, char out[64]);
 /* Writes the member "progress" from the stored text; NULL: the job has not started. */
 void progress_document(struct json_sink *json, const char *stored);
 /* Writes the member "checkpoint": {"seq", "step", "density"}. */

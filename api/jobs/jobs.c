@@ -117,7 +117,7 @@ void jobs_show(struct exchange *x)
     char etag[64];
     if (!exchange_job(x, &job))
         return;
-    job_etag(&job, etag);
+    job_etag(x, &job, etag);
     if (respond_not_modified(x, etag))
         return;
     job_document(x, NULL, &job);

@@ -37,7 +37,7 @@ static bool expected_version(struct exchange *x, const struct storage_job *job, 
         at = close + 1;
     }
     char etag[64];
-    job_etag(job, etag);
+    job_etag(x, job, etag);
     respond_problem(x, PROBLEM_PRECONDITION, "If-Match does not name the current version of the job, %s.", etag);
     response_header(x->response, "ETag", "%s", etag);
     return false;
@@ -126,6 +126,11 @@ static void request(struct exchange *x, enum job_event event, const char *partic
     enum job_state state = JOB_QUEUED;
     enum requested_state requested = REQUESTED_NONE;
     enum status status = storage_job_request(x->api->options.storage, id, event, &state, &requested, &err);
+    if (status == STATUS_FULL && event == JOB_EVENT_CANCEL && daemon->job_cancel != NULL &&
+        daemon->job_cancel(daemon->context, id)) {
+        respond_job(x, 202, id);
+        return;
+    }
     if (status == STATUS_NOT_FOUND) {
         respond_problem(x, PROBLEM_NOT_FOUND, "There is no job %s.", id);
         return;

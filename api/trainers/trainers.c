@@ -325,6 +325,9 @@ void trainer_report(struct exchange *x)
     enum status status = store_report(x, &lease, root, &err);
     (void)pthread_mutex_unlock(&stripe->lock);
     cJSON_Delete(root);
+    const struct api_daemon *daemon = &x->api->options.daemon;
+    if (daemon->job_reported != NULL)
+        daemon->job_reported(daemon->context, lease.job, status);
     if (!status)
         status = read_requested(x, lease.job, &requested, &err);
     if (status) {

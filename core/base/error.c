@@ -37,6 +37,7 @@ const char *status_name(enum status code)
         [STATUS_LIMIT] = "limit",
         [STATUS_NO_MEMORY] = "out of memory",
         [STATUS_IO] = "input/output",
+        [STATUS_FULL] = "disk full",
         [STATUS_CORRUPT] = "corrupt",
         [STATUS_NUMERIC] = "not finite",
         [STATUS_UNAVAILABLE] = "unavailable",

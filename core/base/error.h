@@ -14,6 +14,7 @@ enum status {
     STATUS_LIMIT,       /* a limit on size, depth or count was exceeded */
     STATUS_NO_MEMORY,   /* an allocation failed */
     STATUS_IO,          /* a file, the system or the database reported a failure */
+    STATUS_FULL,        /* the disk is full; the same call succeeds when it has space again */
     STATUS_CORRUPT,     /* stored bytes do not decode */
     STATUS_NUMERIC,     /* a loss, weight or statistic is not finite */
     STATUS_UNAVAILABLE, /* not possible now: queue full, daemon draining */

@@ -33,7 +33,7 @@ static void run_row(struct executor *executor, const struct storage_job *row, st
         char document[128];
         (void)snprintf(document, sizeof document,
                        "{\"code\":\"unavailable\",\"detail\":\"this daemon has no executor %.16s\"}", name);
-        executor_leave(executor, row->id, JOB_EVENT_FAIL, NULL, document, 0.0);
+        executor_leave(executor, row->id, control, JOB_EVENT_FAIL, NULL, document, 0.0);
     }
 }
 
@@ -48,7 +48,7 @@ void executor_run(void *context, const char *job, struct job_control *control)
         run_row(executor, &row, control);
     } else {
         char *document = run_failure(&err);
-        executor_leave(executor, job, JOB_EVENT_FAIL, NULL,
+        executor_leave(executor, job, control, JOB_EVENT_FAIL, NULL,
                        document != NULL ? document : "{\"code\":\"out-of-memory\"}", 0.0);
         free(document);
     }

@@ -27,17 +27,23 @@ bool executor_must_yield(struct executor *executor, const char *job, struct job_
 /* True when the job was cancelled, so that a run gives up the step that it computes. Any thread of the run may call
  * this. */
 bool executor_must_stop(struct executor *executor, const char *job, struct job_control *control);
+/* Returns what a client requested of the job; REQUESTED_NONE if storage cannot be read. */
+enum requested_state executor_requested(struct executor *executor, const char *job, struct job_control *control);
+/* Waits a second, because a write about the job failed with `status` and may succeed later. The job is shown as blocked
+ * until control->blocked is STATUS_OK again. Ends at once when the daemon drains. */
+void executor_wait(struct job_control *control, enum status status);
 /* Records that the job has left the running state, counts and logs this. `result` or `error` is a JSON document; the
- * other one is NULL. */
-void executor_leave(struct executor *executor, const char *job, enum job_event event, const char *result,
-                    const char *error, double seconds);
+ * other one is NULL. While the disk is full, waits until it has space or the daemon drains; in the latter case the next
+ * daemon continues the job. */
+void executor_leave(struct executor *executor, const char *job, struct job_control *control, enum job_event event,
+                    const char *result, const char *error, double seconds);
 
 /* True when the trainer reported how the run ended; records that end. */
-bool executor_ended(struct executor *executor, const char *job, double since);
+bool executor_ended(struct executor *executor, const char *job, struct job_control *control, double since);
 /* Fails the job with an error document that contains `code`, `detail`, `signal` (unless it is ""), `tries` (unless it
  * is 0) and the sequence number of the latest checkpoint. */
-void executor_fail(struct executor *executor, const char *job, const char *code, const char *detail, const char *signal,
-                   int tries, double since);
+void executor_fail(struct executor *executor, const char *job, struct job_control *control, const char *code,
+                   const char *detail, const char *signal, int tries, double since);
 /* Writes a line about the job to the log. */
 void executor_say(const struct executor *executor, enum log_level level, const char *job, const char *text);
 

@@ -127,7 +127,6 @@ static void executor_process_watch(struct attempts *attempts, struct job_control
 {
     struct executor *executor = attempts->executor;
     const char *job = attempts->job->id;
-    enum requested_state requested = REQUESTED_NONE;
     double signalled = 0.0;
     bool ending = false;
     while (!child_wait(&attempts->child, LOOK_MS, log_line_of_child, attempts)) {
@@ -138,8 +137,8 @@ static void executor_process_watch(struct attempts *attempts, struct job_control
             signalled = run_now();
             (void)kill(attempts->child.pid, attempts->ranks ? SIGUSR1 : SIGTERM);
         }
-        (void)storage_job_requested(executor->options.storage, job, &requested, NULL);
-        double waited = requested == REQUESTED_CANCELLED ? run_now() - signalled - CANCEL_GRACE_S : 0.0;
+        bool cancelled = executor_requested(executor, job, control) == REQUESTED_CANCELLED;
+        double waited = cancelled ? run_now() - signalled - CANCEL_GRACE_S : 0.0;
         if (waited > 0.0 && attempts->ranks && !ending) {
             ending = true;
             (void)kill(attempts->child.pid, SIGTERM);
@@ -157,7 +156,7 @@ static void executor_process_watch(struct attempts *attempts, struct job_control
 
 /* Handles what an earlier daemon left behind: a running trainer, or a report about the end of the run. Returns true
  * when the job has left the running state. */
-static bool clear_before(struct executor *executor, const char *job, double since)
+static bool clear_before(struct executor *executor, const char *job, struct job_control *control, double since)
 {
     struct storage_lease lease;
     struct arena arena;
@@ -165,7 +164,7 @@ static bool clear_before(struct executor *executor, const char *job, double sinc
     if (!storage_lease_get(executor->options.storage, job, &arena, &lease, NULL) && lease.state != LEASE_NONE)
         kill_stray(executor, job, &lease);
     arena_close(&arena);
-    return executor_ended(executor, job, since);
+    return executor_ended(executor, job, control, since);
 }
 
 /* Grants a lease, runs one trainer and waits for its end. Returns true when the job has left the running state. */
@@ -182,12 +181,17 @@ static bool one_trainer(struct attempts *attempts, struct job_control *control, 
     lease_token_make(token, hash);
     (void)storage_lease_close(storage, job, NULL);
     enum status status = storage_lease_grant(storage, job, hash, attempts->ranks ? "mpirun" : "process", &tries, &err);
+    if (status == STATUS_FULL) { /* no trainer was started; the caller tries again */
+        executor_wait(control, status);
+        return false;
+    }
+    atomic_store(&control->blocked, STATUS_OK);
     if (!status && tries > TRIES_MOST) {
         char detail[512];
         (void)snprintf(detail, sizeof detail, "%s; it was started %d times without a new checkpoint",
                        attempts->child.death[0] != '\0' ? attempts->child.death : "the trainer made no progress",
                        tries - 1);
-        executor_fail(executor, job, "trainer-died", detail, attempts->child.signal, tries - 1, since);
+        executor_fail(executor, job, control, "trainer-died", detail, attempts->child.signal, tries - 1, since);
         return true;
     }
     if (!status && tries > 1)
@@ -196,16 +200,16 @@ static bool one_trainer(struct attempts *attempts, struct job_control *control, 
         status = executor_process_start(attempts, token, &err);
     sodium_memzero(token, sizeof token);
     if (status) {
-        executor_fail(executor, job, "trainer-not-started", err.message, "", 0, since);
+        executor_fail(executor, job, control, "trainer-not-started", err.message, "", 0, since);
         return true;
     }
     executor_process_watch(attempts, control, &wanted);
     executor_trainer_gone(executor, job);
-    if (executor_ended(executor, job, since))
+    if (executor_ended(executor, job, control, since))
         return true;
     executor_say(executor, LOG_LEVEL_WARN, job, attempts->child.death);
     if (wanted || executor_must_yield(executor, job, control)) {
-        executor_leave(executor, job, JOB_EVENT_YIELD, NULL, NULL, run_now() - since);
+        executor_leave(executor, job, control, JOB_EVENT_YIELD, NULL, NULL, run_now() - since);
         return true;
     }
     return false;
@@ -216,20 +220,20 @@ void executor_run_process(struct executor *executor, const struct storage_job *j
 {
     double since = run_now();
     struct attempts attempts = {.executor = executor, .job = job, .ranks = ranks, .child = {.fd = -1, .words = -1}};
-    if (clear_before(executor, job->id, since))
+    if (clear_before(executor, job->id, control, since))
         return;
     while (!atomic_load(
         &executor->serving)) { /* trainers need the address of the daemon, which is known once the listener is up */
         if (atomic_load(&control->drain)) {
-            executor_leave(executor, job->id, JOB_EVENT_YIELD, NULL, NULL, 0.0);
+            executor_leave(executor, job->id, control, JOB_EVENT_YIELD, NULL, NULL, 0.0);
             return;
         }
         child_sleep(LOOK_MS);
     }
-    if (executor_must_yield(executor, job->id, control)) {
-        executor_leave(executor, job->id, JOB_EVENT_YIELD, NULL, NULL, 0.0);
-        return;
-    }
-    while (!one_trainer(&attempts, control, since)) {
-    }
+    do {
+        if (executor_must_yield(executor, job->id, control)) {
+            executor_leave(executor, job->id, control, JOB_EVENT_YIELD, NULL, NULL, 0.0);
+            return;
+        }
+    } while (!one_trainer(&attempts, control, since));
 }

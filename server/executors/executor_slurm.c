@@ -245,12 +245,11 @@ static enum end executor_slurm_watch(struct slurm_run *run, struct job_control *
     double asked = 0.0, wanted = 0.0;
     bool down = false;
     for (;; child_sleep(LOOK_MS)) {
-        enum requested_state requested = REQUESTED_NONE;
-        if (executor_ended(executor, job, run->since))
+        if (executor_ended(executor, job, control, run->since))
             return END_LEFT;
         if (atomic_load(&control->drain))
             return END_DRAINED;
-        (void)storage_job_requested(executor->options.storage, job, &requested, NULL);
+        enum requested_state requested = executor_requested(executor, job, control);
         double now = run_now();
         bool first = requested != REQUESTED_NONE && wanted == 0.0;
         wanted = first ? now : wanted;
@@ -259,7 +258,7 @@ static enum end executor_slurm_watch(struct slurm_run *run, struct job_control *
         asked = now;
         enum slurm_state state = executor_slurm_look(run);
         if (state == SLURM_GONE)
-            return executor_ended(executor, job, run->since) ? END_LEFT : wanted > 0.0 ? END_WANTED : END_GONE;
+            return executor_ended(executor, job, control, run->since) ? END_LEFT : wanted > 0.0 ? END_WANTED : END_GONE;
         bool deaf = state == SLURM_WAITS || (state == SLURM_RUNS && !is_held(run)) ||
                     (requested == REQUESTED_CANCELLED && now - wanted > GRACE_S);
         if (wanted > 0.0 && deaf && !down) {
@@ -280,21 +279,26 @@ static bool one_try(struct slurm_run *run, bool adopted, struct job_control *con
     int tries = 0;
     char detail[320];
     if (!adopted && !executor_slurm_begin(run, &tries, &err)) {
+        if (err.code == STATUS_FULL) { /* the job of Slurm was taken down; the caller tries again */
+            executor_wait(control, err.code);
+            return false;
+        }
         if (err.code) {
-            executor_fail(executor, job, "trainer-not-started", err.message, "", 0, run->since);
+            executor_fail(executor, job, control, "trainer-not-started", err.message, "", 0, run->since);
         } else {
             (void)snprintf(detail, sizeof detail, "%s; it was submitted %d times without a new checkpoint", run->before,
                            tries - 1);
-            executor_fail(executor, job, "trainer-died", detail, "", tries - 1, run->since);
+            executor_fail(executor, job, control, "trainer-died", detail, "", tries - 1, run->since);
         }
         return true;
     }
+    atomic_store(&control->blocked, STATUS_OK);
     enum end end = executor_slurm_watch(run, control);
     if (end == END_LEFT || end == END_DRAINED)
         return true;
     executor_trainer_gone(executor, job);
     if (end == END_WANTED) {
-        executor_leave(executor, job, JOB_EVENT_YIELD, NULL, NULL, run_now() - run->since);
+        executor_leave(executor, job, control, JOB_EVENT_YIELD, NULL, NULL, run_now() - run->since);
         return true;
     }
     (void)snprintf(run->before, sizeof run->before, "job %s of Slurm is gone and did not report why", run->id);
@@ -311,7 +315,7 @@ void executor_run_slurm(struct executor *executor, const struct storage_job *job
     struct slurm_run run = {.executor = executor, .job = job, .since = run_now()};
     (void)snprintf(run.name, sizeof run.name, "motif-%s", job->id);
     (void)snprintf(run.before, sizeof run.before, "the trainer made no progress");
-    if (executor_ended(executor, job->id, run.since))
+    if (executor_ended(executor, job->id, control, run.since))
         return;
     while (!atomic_load(&executor->serving) && !atomic_load(&control->drain))
         child_sleep(LOOK_MS);
@@ -319,11 +323,11 @@ void executor_run_slurm(struct executor *executor, const struct storage_job *job
     for (bool left = false; !left; adopted = false) {
         if (atomic_load(&control->drain)) { /* an adopted job keeps running for the next daemon */
             if (!adopted)
-                executor_leave(executor, job->id, JOB_EVENT_YIELD, NULL, NULL, 0.0);
+                executor_leave(executor, job->id, control, JOB_EVENT_YIELD, NULL, NULL, 0.0);
             return;
         }
         if (!adopted && executor_must_yield(executor, job->id, control)) {
-            executor_leave(executor, job->id, JOB_EVENT_YIELD, NULL, NULL, 0.0);
+            executor_leave(executor, job->id, control, JOB_EVENT_YIELD, NULL, NULL, 0.0);
             return;
         }
         left = one_try(&run, adopted, control);

@@ -128,6 +128,12 @@ static bool executor_thread_draining(void *context)
     return atomic_load(&local->control->drain);
 }
 
+static void executor_thread_blocked(void *context, enum status status)
+{
+    struct local_run *local = context;
+    atomic_store(&local->control->blocked, status);
+}
+
 static void executor_thread_stepped(void *context, int64_t samples, double seconds, double gflops)
 {
     struct local_run *local = context;
@@ -144,7 +150,7 @@ static void executor_thread_leave(void *context, enum job_event event, const cha
                                   double seconds)
 {
     struct local_run *local = context;
-    executor_leave(local->executor, local->job->id, event, result, error, seconds);
+    executor_leave(local->executor, local->job->id, local->control, event, result, error, seconds);
 }
 
 void executor_run_thread(struct executor *executor, const struct storage_job *job, struct job_control *control)
@@ -178,6 +184,7 @@ void executor_run_thread(struct executor *executor, const struct storage_job *jo
         .must_yield = must_yield,
         .must_stop = must_stop,
         .draining = executor_thread_draining,
+        .blocked = executor_thread_blocked,
         .stepped = executor_thread_stepped,
         .line = executor_thread_line,
         .leave = executor_thread_leave,

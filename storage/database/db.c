@@ -64,7 +64,7 @@ enum status db_fail(struct db *db, int code, struct error *err)
     case SQLITE_LOCKED:
         return error_set(err, STATUS_UNAVAILABLE, NULL, "the database is locked by another program");
     case SQLITE_FULL:
-        return error_set(err, STATUS_IO, NULL, "the disk is full");
+        return error_set(err, STATUS_FULL, NULL, "the disk is full");
     case SQLITE_IOERR:
     case SQLITE_READONLY:
     case SQLITE_PROTOCOL:

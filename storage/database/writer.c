@@ -262,12 +262,12 @@ static void run_group(struct storage *storage, struct command *list, int synchro
     enum status status = set_synchronous(storage, synchronous, &err);
     if (!status)
         status = db_run(db, &err, begin_sql, "");
-    bool waiting = false; /* true: a command of this group goes to the retry queue, and later ones that can be retried
-                             must not overtake it */
+    bool waiting = storage->writer.retry_queue != NULL; /* true: commands are in the retry queue or go there, and later
+                                                           ones that keep the order must not overtake them */
     for (struct command *c = list; c != NULL && !status; c = c->next) {
-        if (waiting && c->retry != NULL) {
+        if (waiting && (c->retry != NULL || c->ordered)) {
             c->full = true;
-            c->status = error_set(&c->error, STATUS_IO, NULL, "the disk is full");
+            c->status = error_set(&c->error, STATUS_FULL, NULL, "the disk is full");
             continue;
         }
         run_one(storage, c);
@@ -517,23 +517,20 @@ static void commit_retries(struct storage *storage)
 }
 
 /* Commits the commands. While older commands wait in the retry queue, lazy commands with a retry rule join them, so
- * that the order stays. A caller that waits for lazy writes gets an error if they are not on disk. */
+ * that the order stays. An ordered command gets an error if they are not on disk. */
 static void commit_main(struct storage *storage, struct command *list)
 {
     struct writer *w = &storage->writer;
     double start = clock_seconds();
     bool flush = false;
     for (const struct command *c = list; c != NULL; c = c->next)
-        flush |= c->run == NULL;
+        flush |= c->ordered;
     if (w->retry_queue != NULL && (flush || clock_monotonic_ms() >= w->retry_due))
         commit_retries(storage);
     if (w->retry_queue != NULL)
         retry_keep(storage, &list, false);
     run_group(storage, list, 2);
     retry_keep(storage, &list, true);
-    for (struct command *c = list; c != NULL && w->retry_queue != NULL; c = c->next)
-        if (c->run == NULL && !c->status)
-            c->status = error_set(&c->error, STATUS_IO, NULL, "the disk is full");
     finish_group(storage, list, true, clock_seconds() - start);
 }
 

@@ -171,7 +171,9 @@ enum status storage_job_leave(struct storage *storage, const char *id, enum job_
     if ((result != NULL && event != JOB_EVENT_SUCCEED) || (error != NULL && event != JOB_EVENT_FAIL))
         return error_set(err, STATUS_INVALID, NULL,
                          "a result is only allowed with success, and an error only with failure");
-    struct change c = {.base = {.run = change_run}, .id = id, .event = event, .result = result, .error = error};
+    /* ordered: whoever sees that the run has ended finds all of its points */
+    struct change c = {
+        .base = {.run = change_run, .ordered = true}, .id = id, .event = event, .result = result, .error = error};
     enum status status = writer_call(storage, &c.base, err);
     if (state != NULL)
         *state = c.state;

@@ -93,6 +93,7 @@ MEMBERS = """
 | --- | --- |
 | `state` | `queued`, `running`, `paused`, `succeeded`, `failed` or `cancelled` |
 | `requested_state` | the state that a client requested (`paused`, `cancelled`) until the job reaches it; else null |
+| `blocked` | why a running job waits until a write succeeds (`disk full`); else null |
 | `task` | `train`, or `evaluate` for an evaluation on request |
 | `owner` | the name of the token that submitted the job; null without a token |
 | `config` | the fields that apply to the job, with every value that the daemon filled in |

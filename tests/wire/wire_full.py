@@ -62,6 +62,39 @@ def submit_until(daemon, refused, most):
     return ids, None
 
 
+def await_job(daemon, path, what, holds):
+    """Waits until the job's document satisfies `holds` and returns it."""
+    end = time.monotonic() + 120
+    while not holds(document := daemon.ask("GET", path)[2]):
+        assert time.monotonic() < end, f"the job is not {what}: {document['state']} {document['blocked']}"
+        time.sleep(0.05)
+    return document
+
+
+def jobs_wait_for_space(daemon, filler):
+    """A job that must write waits while the disk is full. It then continues, or is cancelled."""
+    for cancelled in (False, True):
+        status, _, job = daemon.ask("POST", "/v1/jobs", {**BODY, "config": {**TINY, "total_samples": 1000000}, "priority": 9})
+        assert status == 201, job
+        path = "/v1/jobs/" + job["id"]
+        await_job(daemon, path, "running", lambda job: job["state"] == "running" and job["progress"]["step"] > 0)
+        etag = daemon.ask("GET", path)[1]["ETag"]
+        fill(filler)
+        step = await_job(daemon, path, "blocked", lambda job: job["blocked"] == "disk full")["progress"]["step"]
+        assert daemon.metric("motifd_jobs_blocked") >= 1 and daemon.ask("GET", "/v1/system")[2]["jobs_blocked"] >= 1
+        assert daemon.ask("GET", path, headers={"If-None-Match": etag})[0] == 200
+        if cancelled:
+            status, _, answer = daemon.ask("POST", path + "/cancel")
+            assert status == 202 and answer["requested_state"] == "cancelled", (status, answer["requested_state"])
+        os.unlink(filler)
+        if not cancelled:
+            await_job(daemon, path, "working again", lambda job: job["blocked"] is None and job["progress"]["step"] > step + 10)
+            assert daemon.ask("POST", path + "/cancel")[0] == 202
+        await_job(daemon, path, "cancelled", lambda job: job["state"] == "cancelled" and job["blocked"] is None)
+        assert daemon.ask("DELETE", path)[0] == 204
+    assert daemon.metric("motifd_jobs_blocked") == 0
+
+
 def main(motifd, folder):
     disk, data = os.path.join(folder, "motif.db"), os.path.join(folder, "data")
     os.mkdir(data)
@@ -69,6 +102,7 @@ def main(motifd, folder):
     daemon = Daemon(motifd, disk, "--data", data, "--queue-limit", "100000", "--log-level", "warn", log=log)
     filler = os.path.join(folder, "filler")
     acknowledged = []
+    jobs_wait_for_space(daemon, filler)
     for times in range(3):
         await_ready(daemon, 200)
         more, _ = submit_until(daemon, 503, 3)

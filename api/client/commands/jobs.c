@@ -142,8 +142,9 @@ static const struct config_field show_options[] = {
 
 static void show_head(struct buf *out, const cJSON *job, bool colour)
 {
-    static const char *const members[] = {"id",      "name",     "kind",  "preset",     "task",       "priority",
-                                          "threads", "executor", "ranks", "created_at", "started_at", "finished_at"};
+    static const char *const members[] = {"id",         "name",        "kind",     "preset", "task",
+                                          "priority",   "threads",     "executor", "ranks",  "created_at",
+                                          "started_at", "finished_at", "blocked"};
     const char *state = json_string(job, "state");
     struct table table;
     char text[256];

@@ -15,7 +15,7 @@ export type State = "queued" | "running" | "paused" | "succeeded" | "failed" | "
 export type Json = null | boolean | number | string | Json[] | { [key: string]: Json };
 export interface Job {
   id: string; kind: string; preset: string | null; name: string | null; task: "train" | "evaluate"; state: State;
-  requested_state: "paused" | "cancelled" | null; priority: number; threads: number; config: Record<string, Json>; facts?: Record<string, Json>;
+  requested_state: "paused" | "cancelled" | null; blocked: string | null; priority: number; threads: number; config: Record<string, Json>; facts?: Record<string, Json>;
   from: { job: string; checkpoint: number } | null; progress: Progress; study: string | null; phase?: string | null; plan?: Phase[];
   warnings?: Fault[]; owner: string | null; tags?: string[];
   result: Record<string, Json> | null; error: Record<string, Json> | null;

@@ -302,6 +302,89 @@ static void a_request_is_found_when_storage_can_be_read_again(void **state)
     ended(JOB_CANCELLED, "");
 }
 
+/* A disk that is full when the state of a job changes, until the executor has waited for a while. */
+static struct {
+    int waits;    /* waits of the executor for which the disk stays full */
+    int refusals; /* writes that failed */
+    bool drains;  /* the daemon ends during the last of these waits */
+} full;
+
+static void refuse_change(void *context)
+{
+    if (full.waits > 0 || full.drains) {
+        full.refusals++;
+        fault_sqlite_after(0, 13 /* SQLITE_FULL */, false);
+    }
+}
+
+static void wait_for_space(void)
+{
+    assert_int_equal(atomic_load(&control.blocked), full.waits > 0 ? STATUS_FULL : STATUS_OK);
+    if (full.waits > 0 && --full.waits == 0 && full.drains)
+        atomic_store(&control.drain, true);
+    if (full.waits == 0 && !full.drains)
+        happens = NULL;
+}
+
+static void run_on_a_full_disk(int blocked_waits, bool drains)
+{
+    full.waits = blocked_waits;
+    full.refusals = 0;
+    full.drains = drains;
+    happens = wait_for_space;
+    fault_sqlite_spare_others(false);
+    fault_sqlite_before("UPDATE job SET state", refuse_change, NULL);
+    run();
+    fault_sqlite_before(NULL, NULL, NULL);
+    (void)fault_sqlite_happened();
+    happens = NULL;
+    assert_int_equal(atomic_load(&control.blocked), STATUS_OK);
+}
+
+static void the_end_of_a_run_is_recorded_when_the_full_disk_has_space_again(void **state)
+{
+    begin("process", 1);
+    executor.options.trainer = NULL; /* the job fails at once */
+    run_on_a_full_disk(100, false);
+    ended(JOB_FAILED, "this daemon has no executor process");
+    assert_in_range(full.refusals, 3, 10); /* one try for each second of waiting */
+    begin("process", 1);
+    grant("process", "");
+    report_success();
+    run_on_a_full_disk(100, false);
+    ended(JOB_SUCCEEDED, "");
+}
+
+static void a_cancel_that_the_full_disk_did_not_store_ends_the_run(void **state)
+{
+    begin("process", 1);
+    atomic_store(&control.look, false);
+    atomic_store(&control.cancel, true);
+    run_on_a_full_disk(50, false);
+    ended(JOB_CANCELLED, "");
+    begin("process", 1);
+    atomic_store(&control.look, false);
+    executor.options.trainer = program("hangs", "exec sleep 1000");
+    hanging = true;
+    happens = NULL;
+    atomic_store(&control.cancel, true);
+    assert_true(executor_must_stop(&executor, job, &control));
+    assert_int_equal(executor_requested(&executor, job, &control), REQUESTED_CANCELLED);
+    run();
+    ended(JOB_CANCELLED, "");
+}
+
+/* The daemon ends while the disk is full: the next one continues the job. */
+static void a_drain_ends_the_wait_for_space(void **state)
+{
+    begin("process", 1);
+    executor.options.trainer = NULL;
+    run_on_a_full_disk(30, true);
+    assert_int_equal(waits, 30);
+    ended(JOB_RUNNING, "");
+    assert_int_equal(storage_job_leave(storage, job, JOB_EVENT_FAIL, NULL, "{}", NULL, NULL), STATUS_OK);
+}
+
 static void the_error_of_a_job_names_its_checkpoint(void **state)
 {
     struct storage_checkpoint_new what = {.step = 7};
@@ -369,6 +452,9 @@ int main(void)
         cmocka_unit_test(a_stray_trainer_is_killed_before_the_next_one_starts),
         cmocka_unit_test(a_report_from_before_the_start_ends_the_job),
         cmocka_unit_test(a_request_is_found_when_storage_can_be_read_again),
+        cmocka_unit_test(the_end_of_a_run_is_recorded_when_the_full_disk_has_space_again),
+        cmocka_unit_test(a_cancel_that_the_full_disk_did_not_store_ends_the_run),
+        cmocka_unit_test(a_drain_ends_the_wait_for_space),
         cmocka_unit_test(the_error_of_a_job_names_its_checkpoint),
         cmocka_unit_test(programs_are_found_in_path),
         cmocka_unit_test(command_lines_are_split_at_spaces),

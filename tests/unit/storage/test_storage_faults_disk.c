@@ -45,10 +45,15 @@ static bool reports_fault(enum status status, const char *message)
     return status == STATUS_IO;
 }
 
+static bool reports_full(enum status status, const char *message)
+{
+    return status == STATUS_FULL;
+}
+
 enum { READ, FULL, WRITE, SYNC, KINDS };
 static const struct sweep_kind kinds[KINDS] = {
     {"read", arm_read, disarm, reports_fault, false, false},
-    {"full disk at write", arm_full, disarm, reports_fault, true, false},
+    {"full disk at write", arm_full, disarm, reports_full, true, false},
     {"write", arm_write, disarm, reports_fault, false, false},
     {"sync", arm_sync, disarm, reports_fault, false, true},
 };

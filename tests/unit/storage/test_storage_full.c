@@ -90,12 +90,12 @@ static void points_wait_for_disk_space_in_order(void **state)
     for (int i = 1; i <= 5; i++) { /* points of two jobs, so that some batches can be merged and others cannot */
         add(f, one, 10 * i, 10);
         add(f, two, 10 * (i - 1), 10);
-        REFUSED(STATUS_IO, storage_flush(f->storage, &f->err));
+        REFUSED(STATUS_FULL, storage_flush(f->storage, &f->err));
         assert_non_null(strstr(f->err.message, "full"));
     }
     assert_int_equal(stored(f, one), 10); /* reads still work */
     struct storage_submit in = {.kind = "sparling", .config = "{}"};
-    REFUSED(STATUS_IO, storage_job_submit(f->storage, &in, other, &outcome, &f->err));
+    REFUSED(STATUS_FULL, storage_job_submit(f->storage, &in, other, &outcome, &f->err));
     assert_true(noted("wait in memory"));
     assert_false(noted("lost, because"));
     set_full(false);
@@ -110,6 +110,22 @@ static void points_wait_for_disk_space_in_order(void **state)
     assert_int_equal(file_integer(f, "SELECT count(*) FROM pragma_integrity_check WHERE integrity_check <> 'ok'"), 0);
 }
 
+/* Whoever sees that a run has ended finds all of its points. */
+static void the_end_of_a_run_is_recorded_after_its_waiting_points(void **state)
+{
+    struct fixture *f = *state;
+    char id[STORAGE_ID];
+    submit_running(f, id);
+    set_full(true);
+    add(f, id, 0, 300);
+    REFUSED(STATUS_FULL, storage_job_leave(f->storage, id, JOB_EVENT_SUCCEED, "{}", NULL, NULL, &f->err));
+    assert_int_equal(job_of(f, id).state, JOB_RUNNING);
+    set_full(false);
+    OK(storage_job_leave(f->storage, id, JOB_EVENT_SUCCEED, "{}", NULL, NULL, &f->err));
+    assert_int_equal(stored(f, id), 300);
+    assert_int_equal(job_of(f, id).state, JOB_SUCCEEDED);
+}
+
 /* Without a flush, the points are retried after a second. */
 static void waiting_points_are_stored_without_a_flush(void **state)
 {
@@ -118,7 +134,7 @@ static void waiting_points_are_stored_without_a_flush(void **state)
     submit_running(f, id);
     set_full(true);
     add(f, id, 0, 300);
-    REFUSED(STATUS_IO, storage_flush(f->storage, &f->err));
+    REFUSED(STATUS_FULL, storage_flush(f->storage, &f->err));
     /* These points must be stored after the waiting ones, even if the disk has space again before the writing thread
      * receives them. */
     add(f, id, 300, 100);
@@ -136,7 +152,7 @@ static void points_beyond_the_limit_are_lost(void **state)
     set_full(true);
     for (; !noted("lost, because") && first < 400000; first += 4096) {
         add(f, id, first, 4096);
-        REFUSED(STATUS_IO, storage_flush(f->storage, &f->err));
+        REFUSED(STATUS_FULL, storage_flush(f->storage, &f->err));
     }
     assert_true(first < 400000);
     set_full(false);
@@ -159,7 +175,7 @@ static void closing_retries_waiting_points_once(void **state)
     for (int room = 0; room < 2; room++) {
         set_full(true);
         add(f, id, 0, 20);
-        REFUSED(STATUS_IO, storage_flush(f->storage, &f->err));
+        REFUSED(STATUS_FULL, storage_flush(f->storage, &f->err));
         set_full(!room);
         fixture_close(f);
         set_full(false);
@@ -173,8 +189,10 @@ static void closing_retries_waiting_points_once(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        TEST_FULL(points_wait_for_disk_space_in_order), TEST_FULL(waiting_points_are_stored_without_a_flush),
-        TEST_FULL(points_beyond_the_limit_are_lost), TEST_FULL(closing_retries_waiting_points_once)};
+    const struct CMUnitTest tests[] = {TEST_FULL(points_wait_for_disk_space_in_order),
+                                       TEST_FULL(the_end_of_a_run_is_recorded_after_its_waiting_points),
+                                       TEST_FULL(waiting_points_are_stored_without_a_flush),
+                                       TEST_FULL(points_beyond_the_limit_are_lost),
+                                       TEST_FULL(closing_retries_waiting_points_once)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -282,9 +282,9 @@ static void full_disk_refuses_writes_until_there_is_space(void **state)
     struct fixture *f = *state;
     char id[STORAGE_ID];
     fault_on_write(0, SQLITE_FULL, 1);
-    assert_int_equal(try_submit(f, id), STATUS_IO);
+    assert_int_equal(try_submit(f, id), STATUS_FULL);
     assert_non_null(strstr(f->err.message, "full"));
-    assert_int_equal(try_submit(f, id), STATUS_IO);
+    assert_int_equal(try_submit(f, id), STATUS_FULL);
     fault_on_write(0, 0, 0); /* the disk has space again */
     submit(f, "sparling", 0, id);
     assert_int_equal(file_integer(f, "SELECT count(*) FROM job"), 1);
@@ -298,9 +298,9 @@ static void full_disk_refuses_writes_until_there_is_space(void **state)
     error_clear(&f->err);
     for (int i = 0; i < 4 && status == STATUS_OK; i++)
         status = storage_checkpoint_write(writer, bytes, 4 << 20, &f->err);
-    assert_int_equal(status, STATUS_IO);
+    assert_int_equal(status, STATUS_FULL);
     fault_on_write(0, 0, 0);
-    REFUSED(STATUS_IO, storage_checkpoint_commit(writer, &seq, &f->err));
+    REFUSED(STATUS_FULL, storage_checkpoint_commit(writer, &seq, &f->err));
     await_integer(f, "SELECT count(*) FROM chunk", 0);
     assert_int_equal(file_integer(f, "SELECT count(*) FROM checkpoint"), 0);
     OK(storage_writable(f->storage, &f->err));

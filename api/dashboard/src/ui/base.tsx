@@ -8,11 +8,12 @@ export type Children = ComponentChildren;
 
 const GLYPHS: Record<State, string> = { queued: "○", running: "◐", paused: "‖", succeeded: "●", failed: "✕", cancelled: "⊘" };
 
-export function StateMark({ job }: { job: Pick<Job, "state" | "requested_state"> }) {
+export function StateMark({ job }: { job: Pick<Job, "state" | "requested_state"> & Partial<Pick<Job, "blocked">> }) {
   return (
     <span class={`state ${job.state}`}>
       <span class="glyph" aria-hidden="true">{GLYPHS[job.state]}</span> {job.state}
       {job.requested_state && <span class="muted"> · {job.requested_state} requested</span>}
+      {job.blocked && <span class="muted"> · blocked: {job.blocked}</span>}
     </span>
   );
 }
