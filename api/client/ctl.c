@@ -517,13 +517,13 @@ int ctl_job_id(struct ctl *ctl, const char *wanted, bool model, char *id)
     }
     if (!wanted[0] || strlen(wanted) > NAME_MAX_BYTES)
         return ctl_usage(ctl, "a job is an id, a name, the beginning of an id, or latest; got %.80s", wanted);
+    if (strcmp(wanted, "latest") == 0)
+        return latest(ctl, model, id);
     int count = named(ctl, wanted, id, &code);
     if (count > 1)
         return ctl_usage(ctl, "several jobs have the name %.80s; use an id", wanted);
     if (count != 0)
         return code;
-    if (strcmp(wanted, "latest") == 0)
-        return latest(ctl, model, id);
     if (plain && strlen(wanted) < 26)
         code = each_job(ctl, match, &search);
     if (code != CTL_SUCCESS)

@@ -12,6 +12,19 @@ bool job_name_is_id(const char *text)
     return strlen(text) == STORAGE_ID - 1 && strspn(text, "0123456789ABCDEFGHJKMNPQRSTVWXYZ") == STORAGE_ID - 1;
 }
 
+const char *job_name_fault(const char *name)
+{
+    static const char *const reserved[] = {"latest", "none"}; /* the newest job or study, and ?study=none */
+    if (!utf8_printable(name, strlen(name)))
+        return "must not contain control characters or characters that change the direction of text";
+    if (job_name_is_id(name))
+        return "must not have the form of an id";
+    for (size_t i = 0; i < sizeof reserved / sizeof reserved[0]; i++)
+        if (strcmp(name, reserved[i]) == 0)
+            return "must not be \"latest\" or \"none\", which have a meaning of their own";
+    return NULL;
+}
+
 static enum status newest(struct exchange *x, const char *owner, bool with_model, char id[STORAGE_ID],
                           struct error *err)
 {
@@ -52,6 +65,8 @@ enum status job_name_find(struct exchange *x, const char *wanted, bool with_mode
     (void)snprintf(id, STORAGE_ID, "%s", job_name_is_id(wanted) ? wanted : "");
     if (job_name_is_id(wanted) || wanted[0] == '\0')
         return STATUS_OK;
+    if (strcmp(wanted, "latest") == 0)
+        return find_latest(x, with_model, id, err);
     enum status status = storage_job_list(x->api->options.storage, &filter, &x->arena, &jobs, &count, &more, err);
     if (status)
         return status;
@@ -62,7 +77,7 @@ enum status job_name_find(struct exchange *x, const char *wanted, bool with_mode
             err, STATUS_CONFLICT, NULL,
             "Several jobs have the name %s, among them %s and %s: use an id, or give the job another name.", wanted,
             jobs[0].id, jobs[1].id);
-    return count == 0 && strcmp(wanted, "latest") == 0 ? find_latest(x, with_model, id, err) : STATUS_OK;
+    return STATUS_OK;
 }
 
 /* True for requests that need a checkpoint: queries, inferences, requests that read, evaluate or export a checkpoint,

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "api/jobs/checkpoint_pick.h"
+#include "api/jobs/job_name.h"
 #include "protocol/config_json.h"
 #include "protocol/faults.h"
 #include "protocol/json.h"
@@ -82,9 +83,9 @@ bool job_name_read(const cJSON *value, char name[STORAGE_NAME], struct api_fault
         api_faults_add(faults, "/name", "must be at most %d bytes; got %zu", STORAGE_NAME - 1, bytes);
         return false;
     }
-    if (!utf8_printable(value->valuestring, bytes)) {
-        api_faults_add(faults, "/name",
-                       "must not contain control characters or characters that change the direction of text");
+    const char *fault = job_name_fault(value->valuestring);
+    if (fault != NULL) {
+        api_faults_add(faults, "/name", "%s", fault);
         return false;
     }
     memcpy(name, value->valuestring, bytes + 1);

@@ -6,6 +6,7 @@
 #include "api/formats/safetensors.h"
 #include "api/http/exchange.h"
 #include "api/jobs/job_document.h"
+#include "api/jobs/job_name.h"
 #include "api/jobs/submission.h"
 #include "protocol/config_json.h"
 #include "protocol/faults.h"
@@ -129,6 +130,7 @@ void import_respond(struct exchange *x, struct storage_import *import)
     error_clear(&err);
     const char *name = exchange_query(x, "name");
     import->name = name != NULL ? name : import->name;
+    const char *fault = job_name_fault(import->name);
     import->owner = x->request->who;
     import->owner_bytes = x->api->options.share.job_bytes;
     if (!repeat_key(x, &import->key))
@@ -137,10 +139,8 @@ void import_respond(struct exchange *x, struct storage_import *import)
         fingerprint(x, import->fingerprint);
     if (api_draining(x->api)) {
         respond_problem(x, PROBLEM_UNAVAILABLE, "The daemon is shutting down and accepts no more jobs.");
-    } else if (!utf8_printable(import->name, strlen(import->name))) {
-        error_set(&err, STATUS_INVALID, "/name",
-                  "must not contain control characters or characters that change the direction of text; ?name= sets "
-                  "another name");
+    } else if (fault != NULL) {
+        (void)error_set(&err, STATUS_INVALID, "/name", "%s; ?name= sets another name", fault);
         respond_error(x, &err);
     } else if (storage_job_import(x->api->options.storage, import, id, &outcome, &err) == STATUS_LIMIT) {
         respond_problem(x, PROBLEM_FORBIDDEN, "%s. Ask a user whose token has the scope admin to delete finished jobs.",

@@ -9,6 +9,10 @@
 #include "core/base/arena.h"
 #include "core/base/utf8.h"
 
+/* Owners that are no tokens of the database: `motifd token` and the like, and the setting `token`. */
+#define CONSOLE "console"
+#define STATIC "MOTIFD_TOKEN"
+
 static const char *const scope_names[] = {
     [API_SCOPE_NONE] = "none",
     [API_SCOPE_READ] = "read",
@@ -90,13 +94,13 @@ enum api_scope auth_scope(const struct auth *auth, const char *authorization, ch
         return otherwise;
     hash_token(secret, hash);
     if (sodium_memcmp(hash, auth->key_hash, AUTH_HASH) == 0) {
-        (void)snprintf(name, AUTH_NAME, "console");
+        (void)snprintf(name, AUTH_NAME, CONSOLE);
         return API_SCOPE_OPERATOR;
     }
     if (otherwise != API_SCOPE_NONE)
         return otherwise;
     if (auth->has_static && sodium_memcmp(hash, auth->static_hash, AUTH_HASH) == 0) {
-        (void)snprintf(name, AUTH_NAME, "MOTIFD_TOKEN");
+        (void)snprintf(name, AUTH_NAME, STATIC);
         return API_SCOPE_ADMIN;
     }
     if (storage_token_find(auth->storage, hash, &token, NULL) || sodium_memcmp(hash, token.hash, AUTH_HASH) != 0 ||
@@ -128,6 +132,12 @@ enum status auth_check_name(const char *name, struct error *err)
         return error_set(err, STATUS_INVALID, NULL,
                          "the name of a token must be UTF-8 without control characters and without characters that "
                          "change the direction of text");
+    }
+    if (strcmp(name, CONSOLE) == 0 || strcmp(name, STATIC) == 0) {
+        return error_set(err, STATUS_INVALID, NULL,
+                         "the name of a token must not be %s or %s: jobs and data sets of these owners already have "
+                         "one",
+                         CONSOLE, STATIC);
     }
     return STATUS_OK;
 }

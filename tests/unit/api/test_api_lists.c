@@ -192,6 +192,33 @@ static void names_and_latest_stand_for_ids(void **state)
     assert_string_equal(text_at(f, "/from/job"), model);
 }
 
+/* Nobody can take a word away from others by giving it to a job or study. */
+static void reserved_words_are_no_names(void **state)
+{
+    static const char *const words[] = {"latest", "none", "01M8MTWP5SJMSHM46SK284QFS8"};
+    struct api_fixture *f = *state;
+    char id[STORAGE_ID], body[120], old[STORAGE_ID];
+    enum storage_submit_outcome outcome;
+    submit_job(f, "{\"kind\":\"echo\",\"name\":\"Latest\"}", id);
+    for (size_t i = 0; i < sizeof words / sizeof words[0]; i++) {
+        (void)snprintf(body, sizeof body, "{\"name\":\"%s\"}", words[i]);
+        (void)ask(f, "PATCH", path_of(id, ""), body);
+        assert_fault(f, "/name", "must not ");
+        (void)snprintf(body, sizeof body, "{\"kind\":\"echo\",\"name\":\"%s\"}", words[i]);
+        (void)ask(f, "POST", "/v1/jobs", body);
+        assert_fault(f, "/name", "must not ");
+        (void)snprintf(body, sizeof body, "{\"kind\":\"echo\",\"seeds\":2,\"name\":\"%s\"}", words[i]);
+        (void)ask(f, "POST", "/v1/studies", body);
+        assert_fault(f, "/name", "must not ");
+    }
+    /* an earlier build has stored a job with this name */
+    const struct storage_submit earlier = {.kind = "echo", .config = "{}", .name = "latest"};
+    assert_int_equal(storage_job_submit(f->storage, &earlier, old, &outcome, &f->err), STATUS_OK);
+    submit_job(f, "{\"kind\":\"echo\"}", id);
+    assert_int_equal(ask(f, "GET", "/v1/jobs/latest", NULL), 200);
+    assert_string_equal(text_at(f, "/id"), id);
+}
+
 static void job_keeps_the_trace_of_its_submission(void **state)
 {
     static const char trace[] = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01";
@@ -264,6 +291,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(list_has_the_members_that_fields_names, api_setup, api_teardown),
         cmocka_unit_test_setup_teardown(tags_belong_to_a_job_and_filter_lists, api_setup, api_teardown),
         cmocka_unit_test_setup_teardown(names_and_latest_stand_for_ids, api_setup, api_teardown),
+        cmocka_unit_test_setup_teardown(reserved_words_are_no_names, api_setup, api_teardown),
         cmocka_unit_test_setup_teardown(job_keeps_the_trace_of_its_submission, api_setup, api_teardown),
         cmocka_unit_test_setup_teardown(mistakes_get_a_hint, api_setup, api_teardown),
         cmocka_unit_test_setup_teardown(unknown_series_gets_the_nearest_names, api_setup, api_teardown),

@@ -126,6 +126,9 @@ static void names_of_tokens_are_checked(void **state)
     assert_int_equal(auth_check_name(longest, NULL), STATUS_OK);
     assert_int_equal(auth_check_name("", NULL), STATUS_INVALID);
     assert_int_equal(auth_check_name("a\nb", NULL), STATUS_INVALID);
+    assert_int_equal(auth_check_name("console", NULL), STATUS_INVALID); /* names of other owners */
+    assert_int_equal(auth_check_name("MOTIFD_TOKEN", NULL), STATUS_INVALID);
+    assert_int_equal(auth_check_name("Console", NULL), STATUS_OK);
 }
 
 /* The operator's key opens the routes of tokens, also when tokens are not required; nothing else does. */
