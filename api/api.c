@@ -34,6 +34,24 @@
 
 static const char *const executors_default[] = {"thread", NULL};
 
+/* Creates the ledger with the limits of the options. */
+static enum status create_ledger(struct api *api, struct error *err)
+{
+    const struct api_options *options = &api->options;
+    const int64_t limit[LEDGER_RESOURCES] = {
+        [LEDGER_FILES] = options->request_files > 0 ? options->request_files : (int64_t)8 << 30,
+        [LEDGER_MEMORY] = options->job_memory,
+        [LEDGER_UPLOAD_PLACES] = options->uploads_at_once,
+        [LEDGER_IMPORT_PLACES] = options->imports_at_once,
+    };
+    return ledger_create(limit, &api->ledger, err);
+}
+
+struct ledger *api_ledger(struct api *api)
+{
+    return api->ledger;
+}
+
 enum status api_create(const struct api_options *options, struct api **out, struct error *err)
 {
     *out = NULL;
@@ -60,7 +78,7 @@ enum status api_create(const struct api_options *options, struct api **out, stru
     if (api->options.datasets_bytes == 0)
         api->options.datasets_bytes = (int64_t)16 << 30;
     if (api->options.uploads_at_once == 0)
-        api->options.uploads_at_once = 2;
+        api->options.uploads_at_once = 4;
     dataset_sweep(api->options.data);
     buf_init(&api->openapi, 8u << 20);
     const struct route_table fixed = {api_routes, api_route_count};
@@ -77,6 +95,8 @@ enum status api_create(const struct api_options *options, struct api **out, stru
     }
     if (!status)
         status = query_gate_create(api->options.queries_at_once, api->options.queries_waiting, &api->gate, err);
+    if (!status)
+        status = create_ledger(api, err);
     if (!status)
         status = trainers_create(&api->trainers, err);
     if (!status)
@@ -97,6 +117,7 @@ void api_destroy(struct api *api)
     query_gate_destroy(api->gate);
     model_cache_destroy(api->models);
     counters_destroy(api->counters);
+    ledger_destroy(api->ledger);
     query_routes_destroy(api->query_routes);
     buf_close(&api->openapi);
     (void)pthread_mutex_destroy(&api->reservations.lock);
@@ -116,6 +137,14 @@ static double seconds_since(const struct timespec *start)
     return (double)(now.tv_sec - start->tv_sec) + (double)(now.tv_nsec - start->tv_nsec) * 1e-9;
 }
 
+/* Whether nobody waits for the response any more. */
+static bool api_stops(void *context)
+{
+    const struct exchange *x = context;
+    return atomic_load(&x->api->interrupted) ||
+           (x->request->gone != NULL && x->request->gone(x->request->gone_context));
+}
+
 static void api_begin(struct exchange *x, struct api *api, const struct api_request *request,
                       struct api_response *response)
 {
@@ -130,6 +159,10 @@ static void api_begin(struct exchange *x, struct api *api, const struct api_requ
         for (size_t i = 0; i < sizeof random; i++)
             (void)snprintf(response->id + 2 * i, 3, "%02x", random[i]);
     }
+    char caller[LEDGER_OWNER];
+    api_request_caller(request, caller, sizeof caller);
+    x->work = (struct work){.stop = api_stops, .context = x, .pause_ms = WORK_PAUSE_MS};
+    ledger_open(&x->work.account, api->ledger, caller);
     arena_init(&x->arena, REQUEST_ARENA_BYTES, REQUEST_ARENA_LIMIT);
     json_sink_init(&x->json, &response->body);
     x->out = &x->json.sink;
@@ -171,6 +204,7 @@ static void api_finish(struct exchange *x, const struct timespec *start)
     response->seconds = seconds_since(start);
     bool head = x->request->method != NULL && strcmp(x->request->method, "HEAD") == 0;
     counters_add(x->api->counters, x->match.route, head, response->status, response->seconds);
+    ledger_close(&x->work.account);
     arena_close(&x->arena);
 }
 

@@ -65,6 +65,9 @@ void api_refuse(struct api *api, const struct api_request *request, int status, 
  * ended. */
 void api_trainer_gone(struct api *api, const char *job);
 
+/* The ledger of what requests hold, in which the adapter enters the files of large bodies. */
+struct ledger *api_ledger(struct api *api);
+
 /* Returns the route of a method and a target, or NULL. An adapter passes the route to api_route_streams() before
  * the request is complete. */
 const struct api_route *api_route_find(const struct api *api, const char *method, const char *target);

@@ -355,6 +355,7 @@ static const struct api_answer put_answers[] = {
     PROBLEM(422, "The file is invalid (the detail names the row, column or member), or its SHA-256 differs from the "
                  "announced one."),
     PROBLEM(429, "Too many uploads are in progress."),
+    PROBLEM(504, "Reading the upload took longer than --upload-seconds."),
     END};
 static const struct api_answer drop_answers[] = {{204, NULL, NULL, "Deleted."},
                                                  PROBLEM(404, "There is no such data set."),

@@ -196,6 +196,8 @@ static enum status start_core(struct daemon *daemon, struct error *err)
         .upload_bytes = settings->upload_bytes,
         .import_bytes = settings->import_bytes,
         .datasets_bytes = settings->datasets_bytes,
+        .request_files = settings->request_files_bytes,
+        .upload_seconds = settings->upload_seconds,
         .log = {.context = daemon->journal, .line = log_lower_rooms},
         .daemon = api_daemon_table(daemon),
         .converter = find_converter(daemon),

@@ -193,9 +193,9 @@ bool datasets_begin(struct exchange *x, struct api_upload **upload)
         respond_problem(x, PROBLEM_TOO_LARGE, "An upload may have at most %lld bytes.", (long long)request.most);
         return false;
     }
-    if (atomic_fetch_add(&x->api->uploads, 1) >= x->api->options.uploads_at_once) {
-        atomic_fetch_sub(&x->api->uploads, 1);
-        respond_problem(x, PROBLEM_TOO_MANY, "%d uploads are in progress already.", x->api->options.uploads_at_once);
+    ledger_open(&request.account, x->api->ledger, x->work.account.owner);
+    if (ledger_take(&request.account, LEDGER_UPLOADS, 1, &err)) {
+        respond_no_place(x, &err, "uploads", x->api->options.uploads_at_once);
         return false;
     }
     dataset_sweep_parts(root_of(x));
@@ -205,7 +205,6 @@ bool datasets_begin(struct exchange *x, struct api_upload **upload)
     if (!status)
         upload_close(*upload);
     *upload = NULL;
-    atomic_fetch_sub(&x->api->uploads, 1);
     if (err.code == STATUS_LIMIT) {
         respond_problem(x, PROBLEM_TOO_LARGE, "%s.", err.message);
     } else if (err.code == STATUS_CONFLICT) {
@@ -223,7 +222,6 @@ void datasets_end(struct api *api, struct api_upload *upload)
     if (upload != NULL) {
         reservation_release(&api->reservations, upload_reservation(upload));
         upload_close(upload);
-        atomic_fetch_sub(&api->uploads, 1);
     }
 }
 
@@ -437,6 +435,27 @@ static enum status warn_of_cost(const struct exchange *x, struct collection *c, 
     return status;
 }
 
+/* Responds for an upload that was not read to its end. After an I/O error, or if nobody waits for the answer, the
+ * partial file stays, so that the client can resume. */
+static void refuse_arrived(struct exchange *x, struct api_upload *upload, const struct error *err)
+{
+    bool stopped = err->code == STATUS_CANCELLED, late = work_late(&x->work);
+    if (err->code != STATUS_IO && (!stopped || late))
+        upload_drop(upload);
+    if (upload_exceeds(upload))
+        respond_problem(x, PROBLEM_TOO_LARGE, "%s.", err->message);
+    else if (stopped && late)
+        respond_problem(x, PROBLEM_DEADLINE,
+                        "Reading the upload took more than %lld s after its last byte, the limit of this daemon; send "
+                        "it in parts, or start the daemon with a larger --upload-seconds.",
+                        (long long)x->api->options.upload_seconds);
+    else if (stopped)
+        respond_problem(x, PROBLEM_UNAVAILABLE,
+                        "The upload was stopped, because its client has disconnected or the daemon ends.");
+    else
+        refuse_upload(x, err);
+}
+
 static void take_in(struct exchange *x, struct api_upload *upload)
 {
     const struct upload_request *given = upload_request_of(upload);
@@ -445,13 +464,10 @@ static void take_in(struct exchange *x, struct api_upload *upload)
     struct error err;
     enum dataset_kind kind;
     error_clear(&err);
-    if (upload_finish(upload, &a.collection, a.hash, &a.bytes, &err)) {
-        if (err.code != STATUS_IO) /* after an I/O error the partial file stays, so that the client can resume */
-            upload_drop(upload);
-        if (upload_exceeds(upload))
-            respond_problem(x, PROBLEM_TOO_LARGE, "%s.", err.message);
-        else
-            refuse_upload(x, &err);
+    if (x->api->options.upload_seconds > 0)
+        x->work.until_ms = work_now_ms() + x->api->options.upload_seconds * 1000;
+    if (upload_finish(upload, &x->work, &a.collection, a.hash, &a.bytes, &err)) {
+        refuse_arrived(x, upload, &err);
         return;
     }
     effective = dataset_options_effective(given, a.collection);

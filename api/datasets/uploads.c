@@ -25,6 +25,8 @@ struct api_upload {
     pthread_cond_t more;
     int64_t arrived;
     bool complete, broken, parsing;
+    struct work *finishing; /* the work of the request that waits for the parser; NULL: none does */
+    struct work work;       /* of the parser; ends when the upload was abandoned or `finishing` ends */
     /* Only the parser thread uses these members, until it is joined: */
     int64_t read;
     struct hash hash;
@@ -65,6 +67,7 @@ static enum status read_from(struct api_upload *u, const struct byte_source *fro
 {
     struct collection_options options = u->request.options;
     options.store = &u->store;
+    options.work = &u->work;
     options.data = u->root;
     struct collection_limits limits = COLLECTION_LIMITS;
     limits.bytes = u->request.stored;
@@ -76,13 +79,14 @@ static enum status take_table(void *context, const struct byte_source *table, st
     return read_from(context, table, err);
 }
 
-static bool abandoned(void *context)
+/* Whether the parser must end. */
+static bool uploads_stop(void *context)
 {
     struct api_upload *u = context;
     pthread_mutex_lock(&u->lock);
-    bool broken = u->broken;
+    bool stop = u->broken || work_stopped(u->finishing);
     pthread_mutex_unlock(&u->lock);
-    return broken;
+    return stop;
 }
 
 struct upload_bytes {
@@ -107,7 +111,7 @@ static enum status uploads_unpack(struct api_upload *u, int *plain, struct error
     char block[BLOCK];
     int64_t none, at = 0;
     struct upload_bytes bytes = {u->file, 0};
-    const struct byte_source from = {&bytes, upload_bytes_read};
+    const struct byte_source from = {&bytes, upload_bytes_read, &u->work};
     struct gunzip *gunzip;
     if (pread(u->file, block, 2, 0) != 2 || memcmp(block, "\x1F\x8B", 2) != 0)
         return STATUS_OK;
@@ -118,7 +122,9 @@ static enum status uploads_unpack(struct api_upload *u, int *plain, struct error
     status = dataset_part_open(u->root, "", NULL, plain, &none, err);
     const struct byte_source unpacked = gunzip_source(gunzip);
     for (size_t got = 1; !status && got > 0; at += (int64_t)got) {
-        status = unpacked.read(unpacked.context, block, BLOCK, &got, err);
+        status = byte_source_read(&unpacked, block, BLOCK, &got, err);
+        if (!status)
+            status = work_take(&u->work, LEDGER_UNPACKED, (int64_t)got, err);
         if (!status && got > 0 && pwrite(*plain, block, got, at) != (ssize_t)got)
             status = error_set(err, STATUS_IO, NULL, "a part of an upload cannot be written: the disk may be full");
     }
@@ -150,7 +156,7 @@ static enum status uploads_convert(struct api_upload *u, struct error *err)
                                               .id = u->request.options.id,
                                               .context = u,
                                               .take = take_table,
-                                              .stopped = abandoned};
+                                              .work = &u->work};
     if (!status)
         status = converter->convert(converter->context, &conversion, err);
     dataset_part_close(&plain);
@@ -160,7 +166,7 @@ static enum status uploads_convert(struct api_upload *u, struct error *err)
 static void *parse(void *context)
 {
     struct api_upload *u = context;
-    struct byte_source from = {u, uploads_pull};
+    struct byte_source from = {u, uploads_pull, &u->work};
     unsigned char digest[HASH_BYTES];
     char rest[4096];
     size_t got = 1;
@@ -213,8 +219,11 @@ enum status upload_begin(const char *root, const struct upload_request *request,
     struct api_upload *u = calloc(1, sizeof *u);
     *upload = NULL;
     *there = -1;
-    if (!u)
+    if (!u) {
+        struct ledger_account account = request->account;
+        ledger_close(&account);
         return error_memory(err, "an upload");
+    }
     arena_init(&u->texts, 1024, 0);
     u->root = root;
     u->request = *request;
@@ -222,6 +231,8 @@ enum status upload_begin(const char *root, const struct upload_request *request,
     hash_init(&u->hash);
     pthread_mutex_init(&u->lock, NULL);
     pthread_cond_init(&u->more, NULL);
+    u->work = (struct work){.stop = uploads_stop, .context = u, .pause_ms = WORK_PAUSE_MS};
+    u->work.account = request->account;
     int64_t none;
     enum status status = copy_texts(u, err);
     if (!status)
@@ -277,11 +288,15 @@ static void uploads_join(struct api_upload *u)
     u->parsing = false;
 }
 
-enum status upload_finish(struct api_upload *u, struct collection **collection, char hash[HASH_TEXT], int64_t *bytes,
-                          struct error *err)
+enum status upload_finish(struct api_upload *u, struct work *work, struct collection **collection, char hash[HASH_TEXT],
+                          int64_t *bytes, struct error *err)
 {
+    pthread_mutex_lock(&u->lock);
+    u->finishing = work;
+    pthread_mutex_unlock(&u->lock);
     publish(u, 0, true, false);
     uploads_join(u);
+    u->finishing = NULL;
     *collection = &u->collection;
     *bytes = u->arrived;
     memcpy(hash, u->digest, HASH_TEXT);
@@ -331,6 +346,7 @@ void upload_close(struct api_upload *u)
     dataset_part_close(&u->store);
     pthread_cond_destroy(&u->more);
     pthread_mutex_destroy(&u->lock);
+    ledger_close(&u->work.account);
     arena_close(&u->texts);
     free(u);
 }

@@ -14,6 +14,7 @@
 #include "api/datasets/reservations.h"
 #include "api/http/options.h"
 #include "core/base/hash.h"
+#include "core/base/work.h"
 #include "core/data/uploads/collection.h"
 
 struct api_upload;
@@ -28,6 +29,8 @@ struct upload_request {
     int64_t most;         /* upper limit of the bytes of the whole upload */
     int64_t stored;       /* upper limit of the bytes that the stored values take */
     char owner[128];      /* name of the token that uploads and owns the partial file; "": none */
+    /* counts the place of the upload, and its temporary files; upload_begin() takes it over, also after an error */
+    struct ledger_account account;
 };
 
 /* Starts an upload. root: the folder of data sets; borrowed. STATUS_CONFLICT: another request is writing the partial
@@ -37,9 +40,9 @@ enum status upload_begin(const char *root, const struct upload_request *request,
 /* Adds bytes; upload_finish() reports errors. */
 void upload_add(struct api_upload *upload, const void *bytes, size_t count);
 /* Called after the last byte: waits until the parser has finished, and reports the first error. hash: receives the
- * SHA-256 of all bytes, in hex. The collection belongs to the upload. */
-enum status upload_finish(struct api_upload *upload, struct collection **collection, char hash[HASH_TEXT],
-                          int64_t *bytes, struct error *err);
+ * SHA-256 of all bytes, in hex. The collection belongs to the upload. STATUS_CANCELLED: `work` has ended. */
+enum status upload_finish(struct api_upload *upload, struct work *work, struct collection **collection,
+                          char hash[HASH_TEXT], int64_t *bytes, struct error *err);
 /* Frees the upload; NULL is fine. A partial file whose hash was announced stays for a later resume, unless
  * upload_drop() deleted it. */
 void upload_close(struct api_upload *upload);

@@ -293,7 +293,8 @@ const struct openapi_schema openapi_schemas[] = {
      "integer, "
      "gflops_per_thread number, memory_bytes integer, tokens_required flag, started_at time?, "
      "uptime_seconds number, draining flag, queue_depth integer, queue_limit integer, jobs {integer}, "
-     "database_bytes integer, database {integer}, models {integer}, kinds [text]",
+     "database_bytes integer, database {integer}, models {integer}, requests {integer}, requests_limits {integer}, "
+     "kinds [text]",
      NULL, false},
     {"OpenApi", NULL, "{'type':'object'}", false},
 };

@@ -49,6 +49,22 @@ static void write_process(const struct sink *out, const struct api_system *s)
     sink_number(out, "uptime_seconds", s->started_at > 0 ? (double)(now_ms() - s->started_at) / 1000.0 : 0);
 }
 
+/* Writes what the requests in progress hold, with the limits. */
+static void write_requests(struct ledger *ledger, const struct sink *out)
+{
+    struct ledger_state state;
+    ledger_read(ledger, &state);
+    sink_begin_object(out, "requests");
+    sink_integer(out, "callers", state.owners);
+    for (int i = 0; i < LEDGER_ITEMS; i++)
+        sink_integer(out, ledger_item_names[i], state.held[i]);
+    sink_end_object(out);
+    sink_begin_object(out, "requests_limits");
+    for (int r = 0; r < LEDGER_RESOURCES; r++)
+        sink_integer(out, ledger_resource_names[r], state.limit[r]);
+    sink_end_object(out);
+}
+
 void system_show(struct exchange *x)
 {
     struct error err;
@@ -84,6 +100,7 @@ void system_show(struct exchange *x)
     sink_integer(out, "count", (int64_t)models.models);
     sink_integer(out, "bytes", (int64_t)models.bytes);
     sink_end_object(out);
+    write_requests(x->api->ledger, out);
     sink_begin_list(out, "kinds");
     for (size_t i = 0; i < x->api->options.method_count; i++)
         sink_text(out, NULL, x->api->options.methods[i]->kind);
@@ -185,6 +202,30 @@ static void write_storage(struct buf *out, const struct storage_stats *s)
     gauge(out, "motifd_checkpoints_size_bytes", "Bytes of the stored checkpoints.", (double)s->checkpoint_bytes);
 }
 
+static void write_ledger(struct ledger *ledger, struct buf *out)
+{
+    struct ledger_state state;
+    ledger_read(ledger, &state);
+    prometheus_family(out, "motifd_requests_held", "gauge",
+                      "What the requests in progress hold: bytes of files or memory, or places.");
+    for (int i = 0; i < LEDGER_ITEMS; i++)
+        buf_format(out, "motifd_requests_held{item=\"%s\"} %lld\n", ledger_item_names[i], (long long)state.held[i]);
+    prometheus_family(out, "motifd_requests_held_max", "gauge", "The most that they held at a time since the start.");
+    for (int i = 0; i < LEDGER_ITEMS; i++)
+        buf_format(out, "motifd_requests_held_max{item=\"%s\"} %lld\n", ledger_item_names[i], (long long)state.most[i]);
+    prometheus_family(out, "motifd_requests_limit", "gauge",
+                      "Upper limit of what they hold, of which one caller may have half; 0: none.");
+    for (int r = 0; r < LEDGER_RESOURCES; r++)
+        buf_format(out, "motifd_requests_limit{resource=\"%s\"} %lld\n", ledger_resource_names[r],
+                   (long long)state.limit[r]);
+    prometheus_family(out, "motifd_requests_without_room_total", "counter",
+                      "Requests refused because of these limits.");
+    for (int r = 0; r < LEDGER_RESOURCES; r++)
+        buf_format(out, "motifd_requests_without_room_total{resource=\"%s\"} %lld\n", ledger_resource_names[r],
+                   (long long)state.refused[r]);
+    gauge(out, "motifd_requests_callers", "Callers whose requests hold something.", state.owners);
+}
+
 static void write_process_metrics(struct exchange *x, struct buf *out, const struct api_system *s)
 {
     struct model_cache_stats models;
@@ -225,6 +266,7 @@ void health_metrics(struct exchange *x)
     write_build(out, &system);
     write_storage(out, &stats);
     write_process_metrics(x, out, &system);
+    write_ledger(x->api->ledger, out);
     counters_write(x->api->counters, out);
     if (x->api->options.daemon.metrics != NULL)
         x->api->options.daemon.metrics(x->api->options.daemon.context, out);

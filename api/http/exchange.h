@@ -14,21 +14,25 @@
 #include "protocol/json.h"
 #include "protocol/json_sink.h"
 #include "core/base/arena.h"
+#include "core/base/work.h"
 
 #define API_DOCUMENT_MAX (256u << 20) /* upper limit of the bytes of a response that is built in memory */
 #define RETRY_SECONDS 2               /* value of Retry-After for 429 and 503 */
 
 struct api_faults;
+struct query_ticket;
 
 struct exchange {
     struct api *api;
     const struct api_request *request;
     struct api_response *response;
     struct route_match match;
-    struct query query;     /* query parameters, parsed and checked against the route's table */
-    struct arena arena;     /* memory that lives until the response is complete */
-    struct json_sink json;  /* writes to response->body */
-    const struct sink *out; /* &json.sink: handlers write the document to it with sink_*() */
+    struct query query;          /* query parameters, parsed and checked against the route's table */
+    struct arena arena;          /* memory that lives until the response is complete */
+    struct work work;            /* ends when the client has disconnected or the daemon ends; queries add a deadline */
+    struct query_ticket *ticket; /* of a query that computes (queries.h); else unset */
+    struct json_sink json;       /* writes to response->body */
+    const struct sink *out;      /* &json.sink: handlers write the document to it with sink_*() */
 };
 
 /* ---- reading the request ---- */
@@ -68,6 +72,9 @@ void respond_faults(struct exchange *x, enum problem problem, const char *member
 /* Sends an error of core or storage, with the HTTP status that corresponds to its code. Messages about the machine
  * (paths, SQL) go to the log and not to the client. */
 void respond_error(struct exchange *x, const struct error *err);
+/* Sends the error of a place in the ledger that could not be taken: 429, unless there was no memory. what: "uploads";
+ * most: the number of places. */
+void respond_no_place(struct exchange *x, const struct error *err, const char *what, int most);
 /* Sets ETag. If If-None-Match contains this tag, it also responds 304 and returns true; the handler then returns. */
 bool respond_not_modified(struct exchange *x, const char *etag);
 

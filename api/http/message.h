@@ -55,6 +55,10 @@ struct api_request {
     char id[API_REQUEST_ID];
 };
 
+/* Writes the name under which the requests of one caller share limits: "token/NAME", or the address of a caller without
+ * a token. The slash distinguishes the name of a token from an address. */
+void api_request_caller(const struct api_request *request, char *out, size_t bytes);
+
 struct api_header {
     const char *name; /* static text */
     char *value;      /* owned by the response */

@@ -8,6 +8,7 @@
 
 #include "core/base/buf.h"
 #include "core/base/log.h"
+#include "core/base/work.h"
 #include "core/formats/byte_source.h"
 #include "core/methods/method.h"
 
@@ -68,7 +69,7 @@ struct api_conversion {
     void *context;
     /* Reads the table that the converter writes (core/formats/table/table_stream.h). */
     enum status (*take)(void *context, const struct byte_source *table, struct error *err);
-    bool (*stopped)(void *context); /* returns whether the client has abandoned the upload */
+    struct work *work; /* ends when the client has abandoned the upload */
 };
 
 /* The converter: a program that reads uploads in formats that the api cannot read itself. */
@@ -104,11 +105,15 @@ struct api_options {
     int64_t upload_bytes;   /* upper limit of the bytes of one upload of a data set; 0 selects 1 GiB */
     int64_t import_bytes;   /* upper limit of the bytes of an imported model or a bundle; 0 selects 128 MiB */
     int64_t datasets_bytes; /* upper limit of the bytes of all uploaded data sets together; 0 selects 16 GiB */
-    int uploads_at_once;    /* upper limit of simultaneous uploads; further ones get 429; 0 selects 2 */
+    int uploads_at_once;    /* upper limit of simultaneous uploads; further ones get 429; 0 selects 4 */
+    int64_t upload_seconds; /* seconds that an upload may be read after its last byte; 0: no limit */
     int queries_at_once;    /* upper limit of the queries that compute at the same time; 0 selects 4 */
     int queries_waiting;    /* upper limit of the queries that wait; further ones get 429 */
     int64_t query_seconds;  /* seconds that a query may take, including its wait; 0: no limit */
     int imports_at_once;    /* upper limit of simultaneous imports; further ones get 429; 0 selects 2 */
+    /* upper limit of the bytes of temporary files of all requests: large bodies, unpacked uploads, answers of many
+     * rows; further requests get 503; 0 selects 8 GiB */
+    int64_t request_files;
 };
 
 #endif

@@ -34,6 +34,13 @@ static void response_reset(struct api_response *response)
     buf_clear(&response->body);
 }
 
+void api_request_caller(const struct api_request *request, char *out, size_t bytes)
+{
+    bool token = request->who != NULL && request->who[0] != '\0';
+    const char *peer = request->peer != NULL ? request->peer : "";
+    (void)snprintf(out, bytes, "%s%s", token ? "token/" : "", token ? request->who : peer);
+}
+
 void api_response_close(struct api_response *response)
 {
     response_reset(response);
@@ -231,6 +238,17 @@ void respond_error(struct exchange *x, const struct error *err)
                     : err->code == STATUS_NO_MEMORY ? "There is not enough memory at the moment."
                     : err->code == STATUS_CORRUPT   ? "Stored bytes could not be read."
                                                   : "The log of the daemon has details under the id of this request.");
+}
+
+void respond_no_place(struct exchange *x, const struct error *err, const char *what, int most)
+{
+    if (err->code == STATUS_NO_MEMORY)
+        respond_error(x, err);
+    else
+        respond_problem(x, PROBLEM_TOO_MANY,
+                        "%d %s may be in progress at a time, of which a token or address may have half; try again "
+                        "later.",
+                        most, what);
 }
 
 bool respond_not_modified(struct exchange *x, const char *etag)

@@ -13,6 +13,7 @@
 #include "api/http/options.h"
 #include "api/http/route.h"
 #include "core/base/buf.h"
+#include "core/base/ledger.h"
 
 struct counters;
 struct model_cache;
@@ -30,8 +31,7 @@ struct api {
     struct buf openapi;               /* the OpenAPI document, which api_create() writes */
     struct query_gate *gate;          /* decides which queries compute */
     atomic_bool interrupted;          /* true after api_interrupt(): queries stop */
-    atomic_int uploads;               /* number of uploads of data sets in progress */
-    atomic_int imports;               /* number of imports that are being checked and stored */
+    struct ledger *ledger;            /* what all requests hold at the moment */
     struct reservations reservations; /* bytes reserved for uploads in progress */
     struct shown shown;               /* what documents of data sets say beyond the stored text */
 };

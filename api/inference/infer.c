@@ -66,11 +66,8 @@ static enum status infer_one(struct inference *f, struct query_run *run, size_t 
             outputs[t] = &f->whole[t];
         before[t] = f->whole[t].size / sizeof(float);
     }
-    const struct method_question question = {.model = f->model,
-                                             .input = &f->r->inputs.items[input],
-                                             .item = -1,
-                                             .stop = queries_stopped,
-                                             .stop_context = run};
+    const struct method_question question = {
+        .model = f->model, .input = &f->r->inputs.items[input], .item = -1, .work = &run->x->work};
     enum status status = method->infer(&question, outputs, err);
     for (size_t t = 0; t < method->output_count && !status; t++) {
         if (outputs[t] == NULL || !wants(f->r, t, false))
@@ -109,7 +106,7 @@ static bool infer_all(struct inference *f, struct query_run *run)
     struct error err;
     error_clear(&err);
     for (size_t i = 0; i < f->r->inputs.count; i++) {
-        if (i > 0 && !queries_yield(run)) {
+        if (i > 0 && work_yield(&f->x->work, NULL)) {
             queries_respond_stopped(run);
             return false;
         }

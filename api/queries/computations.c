@@ -426,8 +426,7 @@ void computation_answer(struct exchange *x)
         r->reading = (struct method){.kind = origin->computation->name, .config = *origin->computation->options};
         r->faults = faults;
         r->arrays = arrays;
-        r->request.stop = queries_stopped;
-        r->request.stop_context = &run;
+        r->request.work = &x->work;
         r->run = &run;
         r->request.kernels = x->api->options.kernels;
         computations_compute(x, r, body);

@@ -32,8 +32,7 @@ static struct method_question question_of(const struct query_request *a, const s
                                     .with = with,
                                     .parameters = a->parameters,
                                     .item = a->item,
-                                    .stop = queries_stopped,
-                                    .stop_context = a->run};
+                                    .work = &a->run->x->work};
 }
 
 /* Sends an error of the method. For an error in the input with index `index`, puts "/inputs/INDEX" before the method's
@@ -74,7 +73,7 @@ static bool write_answers(struct exchange *x, const struct query_request *a, con
     error_clear(&err);
     sink_begin_list(x->out, "answers");
     for (size_t i = 0; i < a->inputs->count; i++) {
-        if (i > 0 && !queries_yield(a->run)) {
+        if (i > 0 && work_yield(&x->work, NULL)) {
             queries_respond_stopped(a->run);
             return false;
         }
@@ -154,7 +153,7 @@ static void answer_values(struct exchange *x, const struct query_request *a, con
     error_clear(&err);
     size_t count = a->inputs != NULL ? a->inputs->count : 1;
     for (size_t i = 0; i < count; i++) {
-        if (i > 0 && !queries_yield(a->run)) {
+        if (i > 0 && work_yield(&x->work, NULL)) {
             queries_respond_stopped(a->run);
             return;
         }
@@ -310,6 +309,9 @@ static enum status open_model(struct exchange *x, const struct query_request *a,
     return status;
 }
 
+/* A query of a text of more bytes than this counts as a batch. A compressed text may unpack to many more. */
+enum { LONG_TEXT = 1 << 16 };
+
 static void queries_compute(struct exchange *x, struct query_request *a)
 {
     struct error err;
@@ -317,7 +319,8 @@ static void queries_compute(struct exchange *x, struct query_request *a)
     char etag[40];
     error_clear(&err);
     tag_of(x, a, etag);
-    bool batch = a->rows || (a->inputs != NULL && a->inputs->count > 1);
+    bool batch = a->rows || (a->inputs != NULL && a->inputs->count > 1) ||
+                 (a->query->takes == METHOD_TAKES_FILE && x->request->body_bytes > LONG_TEXT);
     if ((a->query->verb == METHOD_GET && respond_not_modified(x, etag)) || !queries_enter(x, batch, a->run))
         return;
     a->run->parameters = a->query->parameters;

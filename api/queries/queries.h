@@ -4,8 +4,6 @@
 #ifndef MOTIF_API_QUERIES_QUERIES_H
 #define MOTIF_API_QUERIES_QUERIES_H
 
-#include <time.h>
-
 #include "api/http/exchange.h"
 #include "api/queries/query_gate.h"
 
@@ -19,18 +17,13 @@ struct query_run {
     struct exchange *x;
     struct query_ticket ticket;
     const struct config_table *parameters; /* of the query; NULL: none, or not known yet */
-    struct timespec until;                 /* the query's deadline, by the monotonic clock */
-    bool deadline, late;                   /* deadline: the query has one; late: it has passed */
+    int64_t seconds;                       /* until the deadline; 0: the query has none */
 };
 
-/* Waits until the query may compute (query_gate.h). batch: the query has several inputs. False: the query may not
- * compute; the function has responded, and queries_leave() must not be called. */
+/* Waits until the query may compute (query_gate.h), and sets the deadline of the exchange's work. batch: the query has
+ * several inputs or a long text. False: the query may not compute; the function has responded, and queries_leave() must
+ * not be called. */
 bool queries_enter(struct exchange *x, bool batch, struct query_run *run);
-/* Lets other queries compute between two inputs. False when the query must stop. */
-bool queries_yield(struct query_run *run);
-/* True if the query must stop, because its deadline has passed, its client has disconnected, or the daemon ends. It has
- * the signature of `stop` in struct method_question; `run` is a struct query_run. */
-bool queries_stopped(void *run);
 /* Responds for a query that was stopped: 504 if its deadline has passed, else 503. */
 void queries_respond_stopped(struct query_run *run);
 void queries_leave(struct query_run *run);

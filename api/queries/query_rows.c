@@ -12,12 +12,16 @@
 #include "core/formats/npy.h"
 #include "storage/files/dataset.h"
 
-enum { PIECE = 256 }; /* rows of a piece */
+enum {
+    PIECE = 256,
+    NPY_HEAD = 4096
+}; /* PIECE: rows of a piece; NPY_HEAD: more than the bytes of the header of an .npy file */
 
 /* The file that contains the answer. It exists until the response is closed. */
 struct spool {
     int file;
     uint64_t bytes;
+    struct ledger_account account;
 };
 
 struct rows_job {
@@ -46,6 +50,7 @@ static void spool_close(void *context)
     if (spool == NULL)
         return;
     dataset_part_close(&spool->file);
+    ledger_close(&spool->account);
     free(spool);
 }
 
@@ -61,8 +66,10 @@ static enum status spool_add(struct spool *spool, const void *bytes, size_t coun
     return STATUS_OK;
 }
 
-static enum status spool_open(const char *root, struct spool **out, struct error *err)
+/* Opens a file for at most `bytes` bytes, which are taken from the ledger until the response is closed. */
+static enum status spool_open(const struct exchange *x, int64_t bytes, struct spool **out, struct error *err)
 {
+    const char *root = x->api->options.data;
     int64_t none;
     struct spool *spool = calloc(1, sizeof *spool);
     *out = spool;
@@ -74,7 +81,9 @@ static enum status spool_open(const char *root, struct spool **out, struct error
                          "this daemon has no folder of data sets (--data), which answers of many rows need; send a "
                          "batch of at most %d rows",
                          BATCH_MAX);
-    return dataset_part_open(root, "", NULL, &spool->file, &none, err);
+    ledger_open(&spool->account, x->api->ledger, x->work.account.owner);
+    enum status status = ledger_take(&spool->account, LEDGER_ANSWERS, bytes, err);
+    return status ? status : dataset_part_open(root, "", NULL, &spool->file, &none, err);
 }
 
 /* ---- rows ---------------------------------------------------------------------------------------------------- */
@@ -126,7 +135,7 @@ static enum status answer_rows(struct rows_job *j, struct error *err)
     enum status status = head.failed ? error_memory(err, "an answer") : spool_add(j->spool, head.data, head.size, err);
     buf_close(&head);
     for (int64_t at = 0; !status && at < j->head.dim[0]; at += PIECE) {
-        if (at > 0 && !queries_yield(j->a->run))
+        if (at > 0 && work_yield(&j->x->work, NULL))
             return error_set(err, STATUS_CANCELLED, NULL, "the query was stopped");
         status = answer_piece(j, at, err);
     }
@@ -151,7 +160,7 @@ static enum status run_job(struct rows_job *j, struct error *err)
     j->out = malloc((size_t)PIECE * (size_t)j->answer_width * sizeof *j->out);
     if (j->in == NULL || j->out == NULL)
         return error_memory(err, "rows");
-    status = spool_open(j->x->api->options.data, &j->spool, err);
+    status = spool_open(j->x, NPY_HEAD + j->head.dim[0] * j->answer_width * (int64_t)sizeof *j->out, &j->spool, err);
     if (status)
         return status;
     status = answer_rows(j, err);

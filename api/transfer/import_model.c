@@ -92,7 +92,13 @@ enum status import_model_check(struct exchange *x, const struct import_model *mo
     enum status status = check_size(x, model, (size_t)from.total_bytes, pointer, err);
     if (status)
         return status;
+    status = work_check(&x->work, err);
+    if (!status) /* an open model has about as many bytes as its checkpoint */
+        status = work_take(&x->work, LEDGER_MODELS, (int64_t)from.total_bytes, err);
+    if (status)
+        return status;
     status = model->method->open(model->config, x->api->options.kernels, x->api->options.data, &from, &opened, &inner);
+    work_give(&x->work, LEDGER_MODELS, (int64_t)from.total_bytes);
     if (!status) {
         model->method->close(opened);
         return STATUS_OK;

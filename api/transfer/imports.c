@@ -160,10 +160,7 @@ static void import_bundle(struct exchange *x)
 /* Imports a model that another program wrote, from a tar of its files. A method that can import such a model has a
  * function `adopt` (struct method), which makes the configuration and the checkpoint of the new job. */
 
-/* GROWTH: upper limit of the memory of an import, as a multiple of the file's size. A file whose numbers have two
- * bytes needs the most: memory contains its numbers as floats, the model, and the checkpoint, whose buffer doubles
- * when it is full. */
-enum { TAR_BLOCK = 512, TAR_MAGIC = 257, CONFIG_MOST = 1 << 16, GROWTH = 8 };
+enum { TAR_BLOCK = 512, TAR_MAGIC = 257, CONFIG_MOST = 1 << 16 };
 
 /* import_is_tar() returns whether the body is a tar. import_foreign() imports the tar as a model of another program,
  * and responds. */
@@ -184,30 +181,16 @@ static const struct method *adopter(void)
     return NULL;
 }
 
-/* Refuses a file before it is read if reading it could need more memory than a job may use. */
-static enum status check_memory(const struct exchange *x, struct error *err)
-{
-    int64_t most = x->api->options.job_memory, bytes = (int64_t)x->request->body_bytes * GROWTH;
-    return most <= 0 || bytes <= most
-               ? STATUS_OK
-               : error_set(err, STATUS_INVALID, "",
-                           "reading a file of this size needs up to %.1f GB of memory; a job may use at most %.1f GB "
-                           "(--job-memory of motifd serve)",
-                           (double)bytes / 1e9, (double)most / 1e9);
-}
-
 static enum status import_foreign_adopt(struct exchange *x, struct buf *config, struct buf *checkpoint,
                                         struct import_model *model, struct error *err)
 {
     struct byte_source_memory memory = {(const unsigned char *)x->request->body, x->request->body_bytes, 0};
-    const struct byte_source from = byte_source_of_memory(&memory);
+    struct byte_source from = byte_source_of_memory(&memory);
+    from.work = &x->work;
     const struct method *method = adopter();
     if (!method)
         return error_set(err, STATUS_INVALID, "", "must be a bundle or a safetensors file");
-    enum status status = check_memory(x, err);
-    if (status)
-        return status;
-    status = method->adopt(&from, config, checkpoint, err);
+    enum status status = method->adopt(&from, config, checkpoint, err);
     if (!status && (config->failed || checkpoint->failed))
         status = error_memory(err, "a model");
     if (status == STATUS_CORRUPT || status == STATUS_INVALID || status == STATUS_LIMIT) {
@@ -374,10 +357,10 @@ static void import_file(struct exchange *x)
  * other requests. */
 void imports_create(struct exchange *x)
 {
-    int most = x->api->options.imports_at_once;
-    if (atomic_fetch_add(&x->api->imports, 1) < most)
-        import_file(x);
+    struct error err;
+    error_clear(&err);
+    if (work_take(&x->work, LEDGER_IMPORTS, 1, &err))
+        respond_no_place(x, &err, "imports", x->api->options.imports_at_once);
     else
-        respond_problem(x, PROBLEM_TOO_MANY, "%d imports are in progress already.", most);
-    atomic_fetch_sub(&x->api->imports, 1);
+        import_file(x);
 }

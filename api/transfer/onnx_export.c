@@ -278,11 +278,6 @@ static enum status onnx_encode(struct onnx *o, const char *name, struct buf *out
     return out->failed ? error_memory(err, "a model") : STATUS_OK;
 }
 
-static enum status onnx_export_check(struct query_run *run, struct error *err)
-{
-    return queries_stopped(run) ? error_set(err, STATUS_CANCELLED, NULL, "the export was stopped") : STATUS_OK;
-}
-
 /* Copies the model into a graph, and then encodes the graph as a second copy. A copy has at most 512 MB and takes
  * little time, so the query's deadline is checked only before each copy. */
 static enum status onnx_export_encode(struct exchange *x, struct query_run *run, const struct storage_job *job,
@@ -295,14 +290,14 @@ static enum status onnx_export_encode(struct exchange *x, struct query_run *run,
     enum status status = model_cache_get(x->api->models, method, job, checkpoint->seq, &lease, err);
     if (status)
         return status;
-    status = onnx_export_check(run, err);
+    status = work_check(&x->work, err);
     if (!status)
         status = onnx_create(&onnx, err);
     if (!status)
         status = method->graph(lease.model, onnx_writer(onnx), err);
     model_cache_release(x->api->models, &lease);
     if (!status)
-        status = onnx_export_check(run, err);
+        status = work_check(&x->work, err);
     (void)snprintf(seq, sizeof seq, "%lld", (long long)checkpoint->seq);
     if (!status) {
         onnx_note(onnx, "kind", job->kind);

@@ -20,8 +20,8 @@ struct archive_reader {
     struct archive_limits limits;
     struct error cause; /* first error of the byte source from which libarchive reads */
     char name[ARCHIVE_NAME];
-    int64_t members, bytes;
-    unsigned char (*seen)[TAG]; /* [1 << bits] hash table of the member names so far; an entry of zeros is free */
+    int64_t members, bytes, packed; /* bytes, packed: numbers of unpacked and of packed bytes so far */
+    unsigned char (*seen)[TAG];     /* [1 << bits] hash table of the member names so far; an entry of zeros is free */
     int bits;
     unsigned char block[BLOCK];
 };
@@ -30,10 +30,11 @@ static la_ssize_t archive_pull(struct archive *archive, void *context, const voi
 {
     struct archive_reader *r = context;
     size_t got = 0;
-    if (r->from.read(r->from.context, r->block, BLOCK, &got, &r->cause)) {
+    if (byte_source_read(&r->from, r->block, BLOCK, &got, &r->cause)) {
         archive_set_error(archive, ARCHIVE_FATAL, "source");
         return -1;
     }
+    r->packed += (int64_t)got;
     *block = r->block;
     return (la_ssize_t)got;
 }
@@ -172,16 +173,17 @@ static enum status read_member(void *context, void *to, size_t most, size_t *got
                          "member '%.80s' makes the archive unpack to more than %lld bytes, the most that is allowed",
                          r->name, (long long)r->limits.bytes);
     *got = (size_t)bytes;
-    return STATUS_OK;
+    return byte_source_ratio(r->packed, r->bytes, "the archive", err);
 }
 
 static enum status pass_over(struct archive_reader *r, struct error *err)
 {
+    const struct byte_source rest = {r, read_member, r->from.work};
     char waste[4096];
     size_t got = 1;
     enum status status = STATUS_OK;
     while (!status && got > 0)
-        status = read_member(r, waste, sizeof waste, &got, err);
+        status = byte_source_read(&rest, waste, sizeof waste, &got, err);
     return status;
 }
 
@@ -209,6 +211,9 @@ static enum status look_at(struct archive_reader *r, struct archive_entry *entry
     if (archive_entry_filetype(entry) != AE_IFREG || archive_entry_hardlink(entry) || archive_entry_symlink(entry))
         return error_set(err, STATUS_INVALID, NULL, "member '%s' is no plain file; links and devices are not allowed",
                          safe);
+    if (archive_entry_sparse_count(entry) > 0) /* a few bytes would unpack to any number of zeros */
+        return error_set(err, STATUS_INVALID, NULL,
+                         "member '%s' is a sparse file; make the archive without them (tar without --sparse)", safe);
     if (archive_entry_is_encrypted(entry))
         return error_set(err, STATUS_INVALID, NULL, "member '%s' is encrypted; store it without a password", safe);
     (void)utf8_composed(name, strlen(name), r->name);
@@ -242,7 +247,7 @@ enum status archive_reader_next(struct archive_reader *r, const char **name, str
             return status;
     }
     *name = r->name;
-    *bytes = (struct byte_source){r, read_member};
+    *bytes = (struct byte_source){r, read_member, r->from.work};
     return STATUS_OK;
 }
 

@@ -3,9 +3,9 @@
  *
  * The bytes are untrusted:
  * - STATUS_INVALID, naming the member: the name is absolute, contains ".." or a control character, or occurs twice.
- * - STATUS_INVALID, naming the member: it is neither a plain file nor a folder. Folders are skipped.
- * - STATUS_LIMIT: the archive has more members or more unpacked bytes than allowed. The reader counts the bytes that
- *   it unpacks, whatever the headers claim.
+ * - STATUS_INVALID, naming the member: it is neither a plain file nor a folder, or it is sparse. Folders are skipped.
+ * - STATUS_LIMIT: the archive has more members or more unpacked bytes than allowed, also in relation to its size
+ *   (byte_source_ratio()). The reader counts the bytes that it unpacks, whatever the headers claim.
  * - STATUS_CORRUPT: libarchive cannot decode the bytes.
  *
  * One thread at a time. */

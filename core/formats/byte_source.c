@@ -4,12 +4,28 @@
 #include <stdlib.h>
 #include <string.h>
 
+enum status byte_source_read(const struct byte_source *from, void *to, size_t most, size_t *got, struct error *err)
+{
+    enum status status = work_yield(from->work, err);
+    *got = 0;
+    return status ? status : from->read(from->context, to, most, got, err);
+}
+
+enum status byte_source_ratio(int64_t packed, int64_t unpacked, const char *what, struct error *err)
+{
+    if (unpacked <= UNPACK_FREE || unpacked / UNPACK_RATIO <= packed)
+        return STATUS_OK;
+    return error_set(err, STATUS_LIMIT, NULL,
+                     "%s unpacks to more than %d MiB and more than %d times its size; send it unpacked, or in parts",
+                     what, UNPACK_FREE >> 20, UNPACK_RATIO);
+}
+
 static enum status byte_source_fill(const struct byte_source *from, void *to, size_t count, size_t *got,
                                     struct error *err)
 {
     for (*got = 0; *got < count;) {
         size_t now = 0;
-        enum status status = from->read(from->context, (char *)to + *got, count - *got, &now, err);
+        enum status status = byte_source_read(from, (char *)to + *got, count - *got, &now, err);
         if (status)
             return status;
         if (now == 0)
@@ -83,5 +99,5 @@ static enum status read_memory(void *context, void *to, size_t most, size_t *got
 
 struct byte_source byte_source_of_memory(struct byte_source_memory *memory)
 {
-    return (struct byte_source){memory, read_memory};
+    return (struct byte_source){memory, read_memory, NULL};
 }

@@ -4,15 +4,26 @@
 #define MOTIF_CORE_FORMATS_BYTE_SOURCE_H
 
 #include <stddef.h>
+#include <stdint.h>
 
 #include "core/base/error.h"
+#include "core/base/work.h"
 
 struct byte_source {
     void *context;
     /* Reads at most `most` (> 0) bytes to `to`; *got == 0 is the end. May block until bytes arrive. */
     enum status (*read)(void *context, void *to, size_t most, size_t *got, struct error *err);
+    struct work *work; /* the budget of the work for which the bytes are read; NULL: none */
 };
 
+/* Calls read(). STATUS_CANCELLED: the work must end. Work that waits for a place in a queue yields it to others here,
+ * so the caller must hold nothing for which they could wait. */
+enum status byte_source_read(const struct byte_source *from, void *to, size_t most, size_t *got, struct error *err);
+
+/* Refuses bytes that unpack to far more bytes than real data do: they would take time and space out of proportion to
+ * what was sent. packed, unpacked: numbers of bytes so far; what: "the compressed file". STATUS_LIMIT. */
+enum { UNPACK_FREE = 256 << 20, UNPACK_RATIO = 200 };
+enum status byte_source_ratio(int64_t packed, int64_t unpacked, const char *what, struct error *err);
 /* Reads exactly `count` bytes. STATUS_CORRUPT ("end inside WHAT"): there are fewer. */
 enum status byte_source_exactly(const struct byte_source *from, void *to, size_t count, const char *what,
                                 struct error *err);

@@ -30,7 +30,7 @@ static enum status fill(struct csv *csv, struct error *err)
         csv->block = block;
         csv->block_room = room;
     }
-    enum status status = from.read(from.context, csv->block + csv->filled, BLOCK, &got, err);
+    enum status status = byte_source_read(&from, csv->block + csv->filled, BLOCK, &got, err);
     csv->filled += status ? 0 : got;
     csv->ended = !status && got == 0;
     return status;

@@ -13,7 +13,8 @@ struct gunzip {
     z_stream stream;
     bool begun, packed, ended; /* begun: gunzip_begin() was called; packed: the file is compressed; ended: the source
                                   has no more bytes */
-    int64_t most, made;        /* upper limit of the unpacked bytes, and their number so far */
+    int64_t most, made, used;  /* most: upper limit of the unpacked bytes; made, used: numbers of unpacked and of packed
+                                  bytes so far */
     bool inside;               /* a member has begun and has not ended */
     unsigned char *at;         /* [left] bytes that were read and not used */
     size_t left;
@@ -119,6 +120,7 @@ static enum status read_packed(struct gunzip *g, void *to, size_t most, size_t *
         z->avail_in = (uInt)g->left;
         g->inside = true;
         int result = inflate(z, Z_NO_FLUSH);
+        g->used += (int64_t)(g->left - z->avail_in);
         g->at += g->left - z->avail_in;
         g->left = z->avail_in;
         if (result == Z_STREAM_END) { /* another member may follow */
@@ -136,7 +138,7 @@ static enum status read_packed(struct gunzip *g, void *to, size_t most, size_t *
                          "the compressed file unpacks to more than %lld bytes, the most that is "
                          "allowed",
                          (long long)g->most);
-    return STATUS_OK;
+    return byte_source_ratio(g->used, g->made, "the compressed file", err);
 }
 
 static enum status gunzip_pull(void *context, void *to, size_t most, size_t *got, struct error *err)
@@ -151,5 +153,5 @@ static enum status gunzip_pull(void *context, void *to, size_t most, size_t *got
 
 struct byte_source gunzip_source(struct gunzip *gunzip)
 {
-    return (struct byte_source){gunzip, gunzip_pull};
+    return (struct byte_source){gunzip, gunzip_pull, gunzip->from.work};
 }

@@ -14,8 +14,8 @@ enum status gunzip_open(const struct byte_source *from, struct gunzip **gunzip, 
 void gunzip_close(struct gunzip *gunzip); /* NULL is allowed */
 /* Refuses to unpack more than `most` bytes of a compressed file (STATUS_LIMIT), whatever its size is. */
 void gunzip_limit(struct gunzip *gunzip, int64_t most);
-/* Returns a source of the decompressed bytes. Its errors are STATUS_CORRUPT, STATUS_INVALID (another compressor) and
- * the errors of the original source. */
+/* Returns a source of the decompressed bytes. Its errors are STATUS_CORRUPT, STATUS_INVALID (another compressor),
+ * STATUS_LIMIT (gunzip_limit(), byte_source_ratio()) and the errors of the original source. */
 struct byte_source gunzip_source(struct gunzip *gunzip);
 
 #endif

@@ -175,7 +175,7 @@ static enum status read_more(struct text_stream *s, struct error *err)
         s->room = room;
     }
     const struct byte_source from = text_source_bytes(&s->text);
-    enum status status = from.read(from.context, s->block + kept, s->room - kept, &got, err);
+    enum status status = byte_source_read(&from, s->block + kept, s->room - kept, &got, err);
     s->end += status ? 0 : got;
     s->ended = got == 0;
     return status;

@@ -107,7 +107,7 @@ static enum status read_text(void *context, void *to, size_t most, size_t *got, 
 
 struct byte_source text_source_bytes(struct text_source *text)
 {
-    return (struct byte_source){text, read_text};
+    return (struct byte_source){text, read_text, text->from.work};
 }
 
 enum status text_source_all(const struct byte_source *from, size_t most, char **text, size_t *size, struct error *err)

@@ -33,6 +33,7 @@
 #include "core/base/snapshot.h"
 #include "core/base/parallel/thread_pool.h"
 #include "core/base/sink.h"
+#include "core/base/work.h"
 
 struct collection;   /* core/data/uploads/collection.h */
 struct byte_source;  /* core/formats/byte_source.h */
@@ -144,19 +145,11 @@ struct method_question {
     const void *parameters; /* the struct that query->parameters describes, with all fields set; NULL: the query has no
                                parameters */
     int64_t item;           /* with query->item: the number at the end of the path; else -1 */
-    /* Returns true when the query must stop; the query then returns STATUS_CANCELLED within a second. A query gives it
-     * to its thread pool (thread_pool_stop_when) and calls method_question_stopped() between samples. NULL: the query
-     * never has to stop. */
-    bool (*stop)(void *context);
-    void *stop_context;
+    /* The budget of the query, which returns STATUS_CANCELLED within a second after its end. A query gives it to its
+     * thread pool (thread_pool_stop_when(), work_stopped()), calls work_check() between samples, and work_yield()
+     * between the parts of a long text. NULL: the query never has to stop. */
+    struct work *work;
 };
-/* Returns STATUS_CANCELLED when the query must stop, otherwise STATUS_OK. */
-static inline enum status method_question_stopped(const struct method_question *question, struct error *err)
-{
-    return question->stop != NULL && question->stop(question->stop_context)
-               ? error_set(err, STATUS_CANCELLED, NULL, "the query was stopped")
-               : STATUS_OK;
-}
 
 /* An answer as text in a file format of other programs, such as BED. */
 struct method_text {
@@ -391,9 +384,8 @@ struct method_recovery {
         double value;
     } * code;
     size_t code_count;
-    const int64_t *nonzeros;     /* [layer_count] non-zeros of each layer's code; NULL: unknown */
-    bool (*stop)(void *context); /* as in struct method_question */
-    void *stop_context;
+    const int64_t *nonzeros; /* [layer_count] non-zeros of each layer's code; NULL: unknown */
+    struct work *work;       /* as in struct method_question */
 };
 
 /* Tells resolve() whether the client has set a field itself. */

@@ -13,9 +13,10 @@
 
 #include "core/base/descriptor.h"
 
-void body_init(struct body *body, struct body_store *store, size_t limit)
+void body_init(struct body *body, const struct body_store *store, const char *owner, size_t limit)
 {
     *body = (struct body){.store = store, .file = -1, .limit = limit};
+    ledger_open(&body->account, store->ledger, owner);
     buf_init(&body->memory, limit < BODY_MEMORY ? limit : BODY_MEMORY);
 }
 
@@ -25,10 +26,9 @@ static void body_drop(struct body *body)
     buf_close(&body->memory);
     if (body->mapped != NULL)
         (void)munmap(body->mapped, body->size);
-    if (body->file >= 0) {
+    if (body->file >= 0)
         descriptor_close(&body->file);
-        atomic_fetch_sub(&body->store->bytes, (int64_t)body->size);
-    }
+    ledger_close(&body->account);
     body->mapped = NULL;
     body->size = 0;
 }
@@ -61,25 +61,18 @@ static int open_unnamed(const char *beside)
     return file;
 }
 
-/* Appends to the file. The bytes are counted before they are written, so all files together never exceed their
- * limit. */
+/* Appends to the file. The bytes are counted before they are written, so all files together never exceed the limit. */
 static bool append_file(struct body *body, const char *bytes, size_t count)
 {
-    int64_t before = atomic_fetch_add(&body->store->bytes, (int64_t)count);
-    size_t written = 0;
-    if (before + (int64_t)count <= body->store->most) {
-        while (written < count) {
-            ssize_t some = write(body->file, bytes + written, count - written);
-            if (some < 0 && errno == EINTR)
-                continue;
-            if (some <= 0)
-                break;
-            written += (size_t)some;
-        }
-    }
-    if (written < count) {
-        atomic_fetch_sub(&body->store->bytes, (int64_t)count);
+    if (ledger_take(&body->account, LEDGER_BODIES, (int64_t)count, NULL))
         return false;
+    for (size_t written = 0; written < count;) {
+        ssize_t some = write(body->file, bytes + written, count - written);
+        if (some < 0 && errno == EINTR)
+            continue;
+        if (some <= 0)
+            return false;
+        written += (size_t)some;
     }
     body->size += count;
     return true;

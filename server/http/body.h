@@ -6,30 +6,30 @@
 #ifndef MOTIF_SERVER_HTTP_BODY_H
 #define MOTIF_SERVER_HTTP_BODY_H
 
-#include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
 #include "core/base/buf.h"
+#include "core/base/ledger.h"
 
 #define BODY_MEMORY (1u << 20)
 
-/* Where large bodies are stored, and how many bytes they have now. */
+/* Where large bodies are stored, and what counts their bytes (LEDGER_BODIES). */
 struct body_store {
     const char *beside; /* path of the database; its folder contains the files, too; borrowed */
-    int64_t most;       /* upper limit of the bytes of all files */
-    _Atomic int64_t bytes;
+    struct ledger *ledger;
 };
 
 enum body_fault {
     BODY_SOUND,
     BODY_TOO_LARGE, /* more bytes than the limit of this body */
-    BODY_NO_ROOM    /* no memory, no space on the disk, or the files of all bodies have reached their limit */
+    BODY_NO_ROOM    /* no memory, no space on the disk, or the ledger has no room */
 };
 
 struct body {
-    struct body_store *store;
+    const struct body_store *store;
+    struct ledger_account account;
     struct buf memory;
     int file; /* -1: the body is in memory */
     size_t size, limit;
@@ -37,8 +37,9 @@ struct body {
     enum body_fault fault;
 };
 
-/* limit: upper limit of the bytes of this body. `store` must outlive the body. */
-void body_init(struct body *body, struct body_store *store, size_t limit);
+/* owner: who sends the body, for the ledger. limit: upper limit of the bytes of this body. `store` must outlive the
+ * body. */
+void body_init(struct body *body, const struct body_store *store, const char *owner, size_t limit);
 /* Appends bytes. After a failure, which `fault` names, the body is empty and stays empty. */
 void body_append(struct body *body, const void *bytes, size_t count);
 /* Returns the complete body, which is valid until body_close(). NULL: the body is empty, or it failed (`fault`). */

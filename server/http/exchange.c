@@ -268,7 +268,9 @@ static bool exchange_admit(struct http_exchange *exchange, const char *method, c
         }
         exchange->request.upload = exchange->upload;
     }
-    body_init(&exchange->body, &http->bodies, exchange->body_limit);
+    char caller[LEDGER_OWNER];
+    api_request_caller(&exchange->request, caller, sizeof caller);
+    body_init(&exchange->body, &http->bodies, caller, exchange->body_limit);
     reaper_enter(http->reaper, exchange->watch, REAPER_BODY);
     return true;
 }
@@ -326,19 +328,11 @@ static void cut_connection(void *context)
                    SHUT_RDWR); /* the connection's thread sees the end of the stream and closes the descriptor */
 }
 
-/* Writes the name under which the requests of one caller share limits: "token/NAME", or the address of a caller without
- * a token. The slash distinguishes the name of a token from an address. */
-static void name_caller(const struct http_exchange *exchange, char *out, size_t bytes)
-{
-    bool token = exchange->who[0] != '\0';
-    (void)snprintf(out, bytes, "%s%s", token ? "token/" : "", token ? exchange->who : exchange->peer);
-}
-
 static void open_stream(struct http_exchange *exchange)
 {
     struct api_response *response = &exchange->response;
     char caller[AUTH_NAME + 8];
-    name_caller(exchange, caller, sizeof caller);
+    api_request_caller(&exchange->request, caller, sizeof caller);
     struct stream_line line = {
         .context = exchange->connection,
         .caller = caller,

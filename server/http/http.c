@@ -18,7 +18,6 @@
 #define HEADER_BYTES_MAX (16u * 1024u)
 #define CONNECTION_MEMORY (64u * 1024u)
 #define QUEUE_MAX 256
-#define BODIES_MAX ((int64_t)4 << 30) /* upper limit of the bytes of all large bodies together */
 
 /* The api decodes the target itself, strictly, so nothing is decoded here. */
 static size_t keep_escapes(void *context, struct MHD_Connection *connection, char *text)
@@ -125,7 +124,7 @@ enum status http_start(const struct http_options *options, struct http **http, s
     if (made == NULL)
         return error_memory(err, "the HTTP server");
     made->options = *options;
-    made->bodies = (struct body_store){.beside = options->beside, .most = BODIES_MAX};
+    made->bodies = (struct body_store){.beside = options->beside, .ledger = api_ledger(options->api)};
     made->listener = -1;
     made->rules = (struct guard_rules){
         .loopback = options->loopback,

@@ -121,8 +121,8 @@ static enum status await(struct run *run, bool *ready, struct error *err)
     *ready = count > 0 && waits[0].revents != 0;
     if (count > 0 && waits[1].revents != 0)
         hear(run);
-    if (run->what->stopped(run->what->context))
-        return error_set(err, STATUS_CANCELLED, NULL, "the upload was abandoned");
+    if (work_check(run->what->work, err))
+        return STATUS_CANCELLED;
     run->late = now_milliseconds() > run->end_ms;
     return run->late ? error_set(err, STATUS_LIMIT, NULL, "%s: reading the file takes more than %d seconds",
                                  run->what->format, CONVERTER_SECONDS)
@@ -220,7 +220,7 @@ enum status converter_run(void *context, const struct api_conversion *conversion
     enum status status = converter_start(&run, context, err);
     if (status)
         return status;
-    const struct byte_source table = {&run, read_table};
+    const struct byte_source table = {&run, read_table, conversion->work};
     status = conversion->take(conversion->context, &table, &cause);
     if (status && !run.ended) /* the reader has refused the table, or the program has exceeded its time */
         (void)kill(run.pid, SIGKILL);

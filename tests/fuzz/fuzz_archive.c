@@ -37,7 +37,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         return 0;
     struct torn torn = {{data + 1, size - 1, 1 + size % 509}, size / 2};
     struct byte_source from =
-        data[0] & 4 ? (struct byte_source){&torn, read_torn} : byte_source_of_memory(&torn.memory);
+        data[0] & 4 ? (struct byte_source){&torn, read_torn, NULL} : byte_source_of_memory(&torn.memory);
     bool more = true;
     enum status status = archive_reader_create(data[0] & 1 ? ARCHIVE_TAR : ARCHIVE_ZIP, &from, &limits, &reader, &err);
     while (status == STATUS_OK) {

@@ -214,7 +214,8 @@ struct collection_options {
     unsigned stated; /* bits of the options that the user has stated */
     const int
         *store; /* descriptor of an empty file for the values, so that memory does not grow with them; NULL: none */
-    const char *data; /* the folder of data sets, which contains genomes and signals */
+    const char *data;  /* the folder of data sets, which contains genomes and signals */
+    struct work *work; /* the budget of reading; NULL: none */
     /* The options: label, label_column, ... */
 #define UPLOAD_TEXT(BIT, member, ...) const char *member;
 #define UPLOAD_INTEGER(BIT, member, ...) int member;

@@ -522,7 +522,8 @@ void npz_close(struct npz *n)
 /* Reads x after all other members of its file. */
 static enum status read_late(struct npz *n, struct error *err)
 {
-    const struct byte_source kept = value_store_spooled(&n->b->store);
+    struct byte_source kept = value_store_spooled(&n->b->store);
+    kept.work = n->b->options->work;
     struct error cause = {0};
     enum status status = read_x(n, &n->x, &kept, &cause);
     return status ? error_set(err, status, NULL, "member '%s': %s", n->late, cause.message) : STATUS_OK;

@@ -156,7 +156,7 @@ static enum status read_spooled(void *context, void *to, size_t most, size_t *go
 
 struct byte_source value_store_spooled(struct value_store *s)
 {
-    return (struct byte_source){s, read_spooled};
+    return (struct byte_source){s, read_spooled, NULL};
 }
 
 /* ---- forms ------------------------------------------------------------------------------------------------- */

@@ -20,15 +20,15 @@ static enum status read_piece(void *context, void *to, size_t most, size_t *got,
     *got = 0;
     if (piece->left == 0)
         return STATUS_OK;
-    enum status status =
-        piece->from->read(piece->from->context, to, (int64_t)most < piece->left ? most : (size_t)piece->left, got, err);
+    size_t now = (int64_t)most < piece->left ? most : (size_t)piece->left;
+    enum status status = piece->from->read(piece->from->context, to, now, got, err);
     piece->left -= status ? 0 : (int64_t)*got;
     return status;
 }
 
 struct byte_source tensors_piece_source(struct tensors_piece *piece)
 {
-    return (struct byte_source){piece, read_piece};
+    return (struct byte_source){piece, read_piece, piece->from->work};
 }
 
 static enum status corrupt(const char *tensor, const char *what, struct error *err)

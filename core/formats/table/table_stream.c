@@ -122,8 +122,7 @@ static enum status table_stream_take(struct table_reader *r, size_t count, const
     }
     while (r->filled < count) {
         size_t got = 0;
-        enum status status =
-            r->from->read(r->from->context, r->buffer + r->filled, sizeof r->buffer - r->filled, &got, err);
+        enum status status = byte_source_read(r->from, r->buffer + r->filled, sizeof r->buffer - r->filled, &got, err);
         if (status)
             return status;
         if (got == 0)

@@ -13,7 +13,9 @@
 
 #include "core/base/descriptor.h"
 
-enum { ZOOMS = 10, BLOCK = 4096 };
+/* Zoom levels let browsers draw large regions fast. libBigWig takes time for them that grows with the square of the
+ * number of sequences, and cannot be stopped there, so files of many sequences have none. */
+enum { ZOOMS = 10, ZOOMED_MOST = 1000, BLOCK = 4096 };
 
 static void initialise(void)
 {
@@ -29,13 +31,14 @@ static void bigwig_prepare(void)
 }
 
 /* Writes `count` intervals of one chromosome, the first of which is *at. */
-static int write_chromosome(bigWigFile_t *file, const char *name, const struct bigwig_interval *at, size_t count)
+static int write_chromosome(bigWigFile_t *file, const char *name, const struct bigwig_interval *at, size_t count,
+                            struct work *work)
 {
     const char *names[BLOCK];
     uint32_t start[BLOCK], end[BLOCK];
     float value[BLOCK];
     int failed = 0;
-    for (size_t done = 0; !failed && done < count;) {
+    for (size_t done = 0; !failed && !work_stopped(work) && done < count;) {
         uint32_t now = 0;
         for (; now < BLOCK && done + now < count; now++) {
             names[now] = name;
@@ -51,17 +54,17 @@ static int write_chromosome(bigWigFile_t *file, const char *name, const struct b
 }
 
 static int write_all(bigWigFile_t *file, const char *const *names, const uint32_t *lengths, int chromosomes,
-                     const struct bigwig_interval *intervals, size_t count)
+                     const struct bigwig_interval *intervals, size_t count, struct work *work)
 {
-    int failed = bwCreateHdr(file, ZOOMS);
+    int failed = bwCreateHdr(file, chromosomes <= ZOOMED_MOST ? ZOOMS : 0);
     if (failed)
         return failed;
     file->cl = bwCreateChromList(names, lengths, chromosomes);
     failed = file->cl == NULL || bwWriteHdr(file);
-    for (size_t first = 0, end; !failed && first < count; first = end) {
+    for (size_t first = 0, end; !failed && !work_stopped(work) && first < count; first = end) {
         for (end = first; end < count && intervals[end].chromosome == intervals[first].chromosome;)
             end++;
-        failed = write_chromosome(file, names[intervals[first].chromosome], intervals + first, end - first);
+        failed = write_chromosome(file, names[intervals[first].chromosome], intervals + first, end - first, work);
     }
     return failed;
 }
@@ -80,7 +83,8 @@ static enum status append_file(int file, struct buf *out, struct error *err)
 }
 
 enum status bigwig_write(const char *const *names, const uint32_t *lengths, int chromosomes,
-                         const struct bigwig_interval *intervals, size_t count, struct buf *out, struct error *err)
+                         const struct bigwig_interval *intervals, size_t count, struct work *work, struct buf *out,
+                         struct error *err)
 {
     char path[64];
     int file = memfd_create("bigwig", MFD_CLOEXEC);
@@ -89,11 +93,15 @@ enum status bigwig_write(const char *const *names, const uint32_t *lengths, int 
     snprintf(path, sizeof path, "/proc/self/fd/%d", file);
     bigwig_prepare();
     bigWigFile_t *to = bwOpen(path, NULL, "w");
-    int failed = !to || write_all(to, names, lengths, chromosomes, intervals, count);
+    int failed = !to || write_all(to, names, lengths, chromosomes, intervals, count, work);
+    bool stopped = work_stopped(work);
+    if (to && stopped)
+        to->isWrite = 0; /* bwClose() then only frees */
     if (to)
         bwClose(to); /* writes the index */
-    enum status status = failed ? error_set(err, STATUS_NO_MEMORY, NULL, "a bigWig file cannot be written")
-                                : append_file(file, out, err);
+    enum status status = stopped  ? work_check(work, err)
+                         : failed ? error_set(err, STATUS_NO_MEMORY, NULL, "a bigWig file cannot be written")
+                                  : append_file(file, out, err);
     descriptor_close(&file);
     return status;
 }
@@ -101,9 +109,10 @@ enum status bigwig_write(const char *const *names, const uint32_t *lengths, int 
 #else
 
 enum status bigwig_write(const char *const *names, const uint32_t *lengths, int chromosomes,
-                         const struct bigwig_interval *intervals, size_t count, struct buf *out, struct error *err)
+                         const struct bigwig_interval *intervals, size_t count, struct work *work, struct buf *out,
+                         struct error *err)
 {
-    (void)names, (void)lengths, (void)chromosomes, (void)intervals, (void)count, (void)out;
+    (void)names, (void)lengths, (void)chromosomes, (void)intervals, (void)count, (void)work, (void)out;
     return error_set(err, STATUS_CONFLICT, NULL, "this build writes no bigWig files; ask for bedGraph");
 }
 

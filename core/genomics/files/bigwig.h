@@ -5,7 +5,7 @@
 #include <stdint.h>
 
 #include "core/base/buf.h"
-#include "core/base/error.h"
+#include "core/base/work.h"
 
 struct bigwig_interval {
     int chromosome;
@@ -14,8 +14,10 @@ struct bigwig_interval {
 };
 
 /* Appends a whole file to `out`. names, lengths: [chromosomes]. intervals: [count] sorted by chromosome and start,
- * without overlaps. STATUS_CONFLICT, STATUS_NO_MEMORY, STATUS_IO, STATUS_LIMIT. Any thread. */
+ * without overlaps. work: the budget, or NULL. STATUS_CANCELLED, STATUS_CONFLICT, STATUS_NO_MEMORY, STATUS_IO,
+ * STATUS_LIMIT. Any thread. */
 enum status bigwig_write(const char *const *names, const uint32_t *lengths, int chromosomes,
-                         const struct bigwig_interval *intervals, size_t count, struct buf *out, struct error *err);
+                         const struct bigwig_interval *intervals, size_t count, struct work *work, struct buf *out,
+                         struct error *err);
 
 #endif

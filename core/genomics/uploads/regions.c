@@ -91,7 +91,10 @@ enum status regions_bases(struct regions *s, const struct region *r, uint8_t *ba
 {
     int64_t length = r->end - r->start;
     struct error cause = {0};
-    enum status status = faidx_read(&s->genome, r->chromosome, r->start, r->end, s->letters, &cause);
+    enum status status = work_check(s->options->work, err);
+    if (status)
+        return status;
+    status = faidx_read(&s->genome, r->chromosome, r->start, r->end, s->letters, &cause);
     if (status)
         return genome_fault(s->options->genome, status, &cause, err);
     for (int64_t i = 0; i < length; i++) {

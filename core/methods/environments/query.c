@@ -201,7 +201,7 @@ static enum status codes_of(const struct method_question *question, const float 
     arena_init(&arena, (size_t)1 << 16, 0);
     enum status status = thread_pool_create(1, &pool, err);
     if (!status) {
-        thread_pool_stop_when(pool, question->stop, question->stop_context);
+        thread_pool_stop_when(pool, work_stopped, question->work);
         exec_init(&e, m->kernels, pool, &arena, 0);
         status = tree_model_encode(tree_fit_of(m->run)->model, &e, x, NULL, 1, z, err);
     }

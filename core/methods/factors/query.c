@@ -242,7 +242,7 @@ static enum status read_latent(const struct method_question *question, struct re
     arena_init(&arena, (size_t)1 << 20, 0);
     enum status status = thread_pool_create(1, &pool, err);
     if (!status) {
-        thread_pool_stop_when(pool, question->stop, question->stop_context);
+        thread_pool_stop_when(pool, work_stopped, question->work);
         exec_init(&e, m->kernels, pool, &arena, 0);
         exec_begin(&e, false, 0);
         struct spike_code code = latent_encode(&view, &e, tensor_wrap_rows(&e, input, 1, m->features, false));
@@ -269,7 +269,7 @@ static enum status apply_nmf(const struct method_question *question, struct read
     enum status status = thread_pool_create(1, &pool, err);
     if (status)
         return status;
-    thread_pool_stop_when(pool, question->stop, question->stop_context);
+    thread_pool_stop_when(pool, work_stopped, question->work);
     nmf_apply(question->model->nmf, pool, r->scaled, r->mean, r->y);
     status = thread_pool_check(pool, err);
     thread_pool_destroy(pool);

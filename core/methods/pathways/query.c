@@ -201,8 +201,7 @@ static enum status recover_sample(const struct method_question *question, int64_
                                            .layer_count = pathways_convolutions(m, layers, PATHWAYS_DEPTH),
                                            .code = code,
                                            .code_count = count,
-                                           .stop = question->stop,
-                                           .stop_context = question->stop_context};
+                                           .work = question->work};
         sink_integer(out, "sample", number);
         status = pathways_recover(&recovery, out, err);
     }

@@ -506,7 +506,7 @@ enum status pathways_recover(const struct method_recovery *request, const struct
     arena_init(&r->arena, (size_t)1 << 20, (size_t)1 << 30);
     enum status status = thread_pool_create(1, &r->pool, err);
     if (!status) {
-        thread_pool_stop_when(r->pool, request->stop, request->stop_context);
+        thread_pool_stop_when(r->pool, work_stopped, request->work);
         status = check_signal(request, r->options, err);
     }
     if (!status)

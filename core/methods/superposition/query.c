@@ -190,7 +190,7 @@ static enum status superposition_query_apply(const struct method_question *quest
     enum status status = thread_pool_create(1, &pool, err);
     if (status)
         return status;
-    thread_pool_stop_when(pool, question->stop, question->stop_context);
+    thread_pool_stop_when(pool, work_stopped, question->work);
     memcpy(y, x, (size_t)m->c.n_s * sizeof *y);
     if (!rug_apply(&m->rug, pool, m->kernels, y, scratch))
         status = thread_pool_check(pool, err);

@@ -172,7 +172,7 @@ static enum status infer(const struct method_question *question, struct buf *con
     if (input->rank != 2 || input->dim[0] != 2 || input->dim[1] != 2)
         return error_set(err, STATUS_INVALID, "/array", "must be 2 x 2");
     while (input->values[0] == ECHO_ENDLESS)
-        if (method_question_stopped(question, err) != STATUS_OK)
+        if (work_check(question->work, err) != STATUS_OK)
             return STATUS_CANCELLED;
     for (int i = 0; i < 4 && outputs[0] != NULL; i++) {
         float twice = 2 * input->values[i];

@@ -144,9 +144,23 @@ static void imports_have_at_most_the_bytes_that_the_daemon_allows(void **state)
 static void a_folder_is_refused_before_it_is_read_if_reading_it_needs_too_much_memory(void **state)
 {
     struct api_fixture *f = *state;
-    char tar[1024] = "cfg.json";
-    memcpy(tar + 257, "ustar", 6);
-    f->options.job_memory = 8 * (int64_t)sizeof tar - 1;
+    static const char head[] = "{\"W_enc\":{\"dtype\":\"F32\",\"shape\":[64,64],\"data_offsets\":[0,16384]}}";
+    char tar[2048] = "sae_weights.safetensors";
+    unsigned sum = 0;
+    /* the header of a member of 16,512 bytes, of which the tar contains only the first */
+    memcpy(tar + 100, "0000644", 8);
+    memcpy(tar + 124, "00000040200", 12);
+    memcpy(tar + 148, "        0", 9);
+    memcpy(tar + 257,
+           "ustar\0"
+           "00",
+           8);
+    for (int i = 0; i < 512; i++)
+        sum += (unsigned char)tar[i];
+    (void)snprintf(tar + 148, 7, "%06o", sum);
+    tar[512] = sizeof head - 1;
+    memcpy(tar + 520, head, sizeof head - 1);
+    f->options.job_memory = 3 * 16384 - 1;
     use_method(f, f->options.methods);
     assert_int_equal(send(f, "/v1/imports", tar, sizeof tar), 422);
     assert_non_null(strstr(f->body, "--job-memory"));

@@ -17,6 +17,24 @@ enum { PIECE = 100000 };
 static char folder[] = "/tmp/motifd-body-XXXXXX", beside[64];
 static unsigned char bytes[PIECE];
 
+static struct ledger *ledger;
+
+static struct body_store make_store(const char *path, int64_t most)
+{
+    const int64_t limit[LEDGER_RESOURCES] = {[LEDGER_FILES] = most};
+    struct error err = {0};
+    ledger_destroy(ledger);
+    assert_int_equal(ledger_create(limit, &ledger, &err), STATUS_OK);
+    return (struct body_store){.beside = path, .ledger = ledger};
+}
+
+static int64_t held(void)
+{
+    struct ledger_state state;
+    ledger_read(ledger, &state);
+    return state.held[LEDGER_BODIES];
+}
+
 static int setup(void **state)
 {
     (void)state;
@@ -30,6 +48,7 @@ static int setup(void **state)
 static int teardown(void **state)
 {
     (void)state;
+    ledger_destroy(ledger);
     return rmdir(folder); /* fails when a file is left */
 }
 
@@ -51,27 +70,27 @@ static void check(struct body *body, int count)
 
 static void a_body_comes_back_whole_from_memory_or_a_file(void **state)
 {
-    struct body_store store = {.beside = beside, .most = (int64_t)1 << 30};
+    const struct body_store store = make_store(beside, (int64_t)1 << 30);
     (void)state;
     for (int count = 1; count <= 40; count += 13) {
         struct body body;
-        body_init(&body, &store, 40 * PIECE);
+        body_init(&body, &store, "", 40 * PIECE);
         append_pieces(&body, count);
         bool large = (size_t)count * PIECE > BODY_MEMORY;
         assert_int_equal(body.file >= 0, large);
-        assert_int_equal(atomic_load(&store.bytes), large ? count * PIECE : 0);
+        assert_int_equal(held(), large ? count * PIECE : 0);
         check(&body, count);
         body_close(&body);
-        assert_int_equal(atomic_load(&store.bytes), 0);
+        assert_int_equal(held(), 0);
     }
 }
 
 static void an_empty_body_is_none(void **state)
 {
-    struct body_store store = {.beside = beside, .most = (int64_t)1 << 30};
+    const struct body_store store = make_store(beside, (int64_t)1 << 30);
     struct body body, never = {0};
     (void)state;
-    body_init(&body, &store, 10);
+    body_init(&body, &store, "", 10);
     body_append(&body, bytes, 0);
     assert_null(body_complete(&body));
     assert_int_equal(body.fault, BODY_SOUND);
@@ -81,17 +100,17 @@ static void an_empty_body_is_none(void **state)
 
 static void a_body_beyond_its_limit_is_dropped(void **state)
 {
-    struct body_store store = {.beside = beside, .most = (int64_t)1 << 30};
+    const struct body_store store = make_store(beside, (int64_t)1 << 30);
     (void)state;
     for (int limit = 3; limit <= 30; limit += 27) {
         struct body body;
-        body_init(&body, &store, (size_t)limit * PIECE);
+        body_init(&body, &store, "", (size_t)limit * PIECE);
         append_pieces(&body, limit);
         assert_int_equal(body.fault, BODY_SOUND);
         append_pieces(&body, 1);
         assert_int_equal(body.fault, BODY_TOO_LARGE);
         assert_null(body_complete(&body));
-        assert_int_equal(atomic_load(&store.bytes), 0);
+        assert_int_equal(held(), 0);
         body_close(&body);
     }
 }
@@ -99,27 +118,27 @@ static void a_body_beyond_its_limit_is_dropped(void **state)
 /* The files of all bodies share one limit. */
 static void bodies_together_stay_within_the_limit_of_the_store(void **state)
 {
-    struct body_store store = {.beside = beside, .most = 40 * PIECE};
+    const struct body_store store = make_store(beside, 40 * PIECE);
     struct body first, second;
     (void)state;
-    body_init(&first, &store, 100 * PIECE);
-    body_init(&second, &store, 100 * PIECE);
+    body_init(&first, &store, "", 100 * PIECE);
+    body_init(&second, &store, "", 100 * PIECE);
     append_pieces(&first, 25);
     append_pieces(&second, 25);
     assert_int_equal(first.fault, BODY_SOUND);
     assert_int_equal(second.fault, BODY_NO_ROOM);
-    assert_int_equal(atomic_load(&store.bytes), 25 * PIECE);
+    assert_int_equal(held(), 25 * PIECE);
     append_pieces(&first, 15);
     check(&first, 40);
     body_close(&second);
     body_close(&first);
-    assert_int_equal(atomic_load(&store.bytes), 0);
+    assert_int_equal(held(), 0);
 }
 
 static void a_body_without_space_on_the_disk_is_dropped(void **state)
 {
-    struct body_store store = {.beside = beside, .most = (int64_t)1 << 30};
-    struct body_store nowhere = {.beside = "/nowhere/at/all", .most = (int64_t)1 << 30};
+    const struct body_store store = make_store(beside, (int64_t)1 << 30);
+    struct body_store nowhere = {.beside = "/nowhere/at/all", .ledger = ledger};
     struct rlimit before, small = {.rlim_cur = 20 * PIECE};
     struct body body;
     (void)state;
@@ -127,14 +146,14 @@ static void a_body_without_space_on_the_disk_is_dropped(void **state)
     small.rlim_max = before.rlim_max;
     assert_int_equal(setrlimit(RLIMIT_FSIZE, &small), 0);
     (void)signal(SIGXFSZ, SIG_IGN);
-    body_init(&body, &store, 100 * PIECE);
+    body_init(&body, &store, "", 100 * PIECE);
     append_pieces(&body, 25);
     assert_int_equal(setrlimit(RLIMIT_FSIZE, &before), 0);
     assert_int_equal(body.fault, BODY_NO_ROOM);
     assert_null(body_complete(&body));
-    assert_int_equal(atomic_load(&store.bytes), 0);
+    assert_int_equal(held(), 0);
     body_close(&body);
-    body_init(&body, &nowhere, 100 * PIECE);
+    body_init(&body, &nowhere, "", 100 * PIECE);
     append_pieces(&body, 25);
     assert_int_equal(body.fault, BODY_NO_ROOM);
     body_close(&body);
@@ -156,13 +175,13 @@ ssize_t __wrap_write(int fd, const void *from, size_t count)
 
 /* Appends pieces to a body until it is too large for memory, while one call fails. With kind 0, allocation `n` fails;
  * otherwise system call `n` fails with errno `kind`. Returns the name of the failed call, or NULL if none failed. */
-static const char *faulty_body(int kind, int n, struct body_store *store, struct body *body)
+static const char *faulty_body(int kind, int n, const struct body_store *store, struct body *body)
 {
     if (kind == 0)
         fault_after(n);
     else
         fault_call_after(n, kind, false);
-    body_init(body, store, 40 * PIECE);
+    body_init(body, store, "", 40 * PIECE);
     append_pieces(body, 12);
     (void)body_complete(body);
     const char *call = fault_call_happened();
@@ -178,7 +197,7 @@ static void a_fault_drops_the_body_or_changes_nothing(void **state)
         int dropped = 0, whole = 0;
         const char *call = "";
         for (int n = 0; call != NULL; n++) {
-            struct body_store store = {.beside = beside, .most = (int64_t)1 << 30};
+            const struct body_store store = make_store(beside, (int64_t)1 << 30);
             struct body body;
             int descriptors = open_descriptors();
             call = faulty_body(kinds[i], n, &store, &body);
@@ -188,7 +207,7 @@ static void a_fault_drops_the_body_or_changes_nothing(void **state)
             } else {
                 assert_int_equal(body.fault, BODY_NO_ROOM);
                 assert_null(body_complete(&body));
-                assert_int_equal(atomic_load(&store.bytes), 0);
+                assert_int_equal(held(), 0);
                 dropped++;
             }
             body_close(&body);
@@ -209,8 +228,8 @@ static void a_body_beside_a_name_that_is_too_long_is_dropped(void **state)
     memset(long_name, 'x', sizeof long_name - 1);
     long_name[4500] = '/';
     for (int i = 0; i < 2; i++) {
-        struct body_store store = {.beside = long_name, .most = (int64_t)1 << 30};
-        body_init(&body, &store, 40 * PIECE);
+        const struct body_store store = make_store(long_name, (int64_t)1 << 30);
+        body_init(&body, &store, "", 40 * PIECE);
         append_pieces(&body, 12);
         assert_int_equal(body.fault, BODY_NO_ROOM);
         body_close(&body);

@@ -44,6 +44,7 @@ struct taken {
     char text[4096];
     int looks, stop_after; /* looks: number of calls of stopped(); stop_after: number of calls after which the upload is
                               abandoned */
+    struct work work;
 };
 
 static enum status take(void *context, const struct byte_source *table, struct error *fault)
@@ -89,6 +90,7 @@ static enum status convert(int upload, struct taken *t)
     err = (struct error){0};
     t->most = t->most > 0 ? t->most : SIZE_MAX;
     t->stop_after = t->stop_after > 0 ? t->stop_after : 1000000;
+    t->work = (struct work){.stop = stopped, .context = t};
     const struct api_conversion conversion = {.file = upload,
                                               .format = "h5ad",
                                               .layer = "a layer",
@@ -96,7 +98,7 @@ static enum status convert(int upload, struct taken *t)
                                               .group = "",
                                               .context = t,
                                               .take = take,
-                                              .stopped = stopped};
+                                              .work = &t->work};
     return converter_run(program, &conversion, &err);
 }
 
@@ -202,14 +204,8 @@ static void a_missing_program_is_reported(void **state)
     char none[] = "/nonexistent/motif-convert";
     struct taken t = {0};
     int upload = memfd_create("upload", MFD_CLOEXEC);
-    const struct api_conversion conversion = {.file = upload,
-                                              .format = "h5ad",
-                                              .layer = "",
-                                              .label = "",
-                                              .group = "",
-                                              .context = &t,
-                                              .take = take,
-                                              .stopped = stopped};
+    const struct api_conversion conversion = {
+        .file = upload, .format = "h5ad", .layer = "", .label = "", .group = "", .context = &t, .take = take};
     (void)state;
     err = (struct error){0};
     assert_int_equal(converter_run(none, &conversion, &err), STATUS_UNAVAILABLE);

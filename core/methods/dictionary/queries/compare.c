@@ -46,7 +46,7 @@ static enum status find_nearest(const struct method_question *question, const st
                 }
             }
         }
-        status = method_question_stopped(question, err);
+        status = work_check(question->work, err);
     }
     free(product);
     return status;
@@ -74,7 +74,7 @@ static enum status write_matching(const struct method_question *question, int *o
     enum status status = thread_pool_create(1, &pool, err);
     if (status)
         return status;
-    thread_pool_stop_when(pool, question->stop, question->stop_context);
+    thread_pool_stop_when(pool, work_stopped, question->work);
     const float *u = a->sae[0]->decoder->value, *v = b->sae[0]->decoder->value;
     if (a->c.width <= MATCHED_MOST && b->c.width <= MATCHED_MOST) {
         status =

@@ -26,6 +26,8 @@ static const char *const tensor_names[] = {"W_enc",     "W_dec",         "b_enc"
                                            "threshold", "log_threshold", "sparsity"};
 
 struct folder {
+    struct work *work;
+    int64_t taken; /* bytes of memory that were taken for the import */
     struct json_fields *config;
     struct matrix {
         float *values; /* NULL: the folder does not contain this tensor */
@@ -59,6 +61,17 @@ static enum status read_config(struct folder *f, const struct byte_source *from,
     return status;
 }
 
+/* Takes memory for `count` numbers before they are read. They are in memory up to three times: as a tensor, in the
+ * dictionary, and in the checkpoint. */
+static enum status take_memory(struct folder *f, size_t count, struct error *err)
+{
+    enum { COPIES = 3 };
+    int64_t bytes = (int64_t)(count * sizeof(float) * COPIES);
+    enum status status = work_take(f->work, LEDGER_MODELS, bytes, err);
+    f->taken += status ? 0 : bytes;
+    return status;
+}
+
 static enum status read_tensor(struct folder *f, const struct tensors_entry *e, const struct byte_source *from,
                                struct error *err)
 {
@@ -79,6 +92,9 @@ static enum status read_tensor(struct folder *f, const struct tensors_entry *e, 
     t->rank = h->rank;
     t->dim[0] = h->dim[0];
     t->dim[1] = h->rank == 2 ? h->dim[1] : 1;
+    enum status status = take_memory(f, count, err);
+    if (status)
+        return status;
     t->values = count <= NUMBERS ? malloc(count * sizeof *t->values) : NULL;
     return t->values ? npy_values_read(from, h, 0, count, t->values, NULL, err)
                      : error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory for tensor '%s'", e->name);
@@ -279,7 +295,7 @@ static enum status saelens_import_convert(const struct folder *f, struct buf *co
 enum status dictionary_adopt(const struct byte_source *from, struct buf *config, struct buf *checkpoint,
                              struct error *err)
 {
-    struct folder f = {0};
+    struct folder f = {.work = from->work};
     enum status status = read_folder(&f, from, err);
     if (!status && (!f.config || !f.tensor[W_DEC].values))
         status =
@@ -288,5 +304,6 @@ enum status dictionary_adopt(const struct byte_source *from, struct buf *config,
     if (!status)
         status = saelens_import_convert(&f, config, checkpoint, err);
     folder_close(&f);
+    work_give(f.work, LEDGER_MODELS, f.taken - (int64_t)checkpoint->size); /* the checkpoint stays */
     return status;
 }

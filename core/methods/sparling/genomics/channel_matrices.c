@@ -139,7 +139,7 @@ static enum status cut_all(const struct method_question *question, struct making
     size_t next = 0;
     enum status status = STATUS_OK;
     for (int64_t i = s->asked.first; !status && i < s->asked.first + s->asked.samples; i++) {
-        status = method_question_stopped(question, err);
+        status = work_check(question->work, err);
         if (!status)
             status = top_activations_sample(s, i, m->planes, m->truth, err);
         if (status)
@@ -246,7 +246,7 @@ static enum status merge_channels(const struct method_question *question, struct
                 out->merged[c] = leader;
                 alone = false;
             }
-        status = method_question_stopped(question, err);
+        status = work_check(question->work, err);
         if (!status && !alone)
             status = align_merged(m, out, leader, err);
     }
@@ -284,7 +284,7 @@ static enum status compare_all(const struct method_question *question, struct ch
     if (!all || !out->hit)
         status = error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory to compare channels with motifs");
     for (int c = 0; !status && c < out->count; c++) {
-        status = method_question_stopped(question, err);
+        status = work_check(question->work, err);
         if (!status)
             status = compare_channel(out, c, all, err);
     }
@@ -308,7 +308,7 @@ static enum status make_all(const struct method_question *question, const struct
     if (!status)
         status = cut_all(question, &m, err);
     for (int c = 0; !status && c < statistics->channels; c++) {
-        status = method_question_stopped(question, err);
+        status = work_check(question->work, err);
         if (!status && is_asked(&m, c))
             status = make_motif(&m, c, &out->motif[c], err);
     }

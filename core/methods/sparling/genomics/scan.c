@@ -5,7 +5,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { IMAGES = 8, CORE = 2048, UNKNOWN = 4, LETTERS = 4 };
+enum {
+    IMAGES = 8,
+    CORE = 2048,
+    UNKNOWN = 4,
+    LETTERS = 4,
+    HEADER = 1 << 20 /* largest number of bytes of a header line */
+};
 
 struct scan {
     const struct method_question *question;
@@ -66,7 +72,7 @@ enum status scan_create(const struct method_question *question, int threads, con
         scan_destroy(s);
         return status;
     }
-    thread_pool_stop_when(s->pool, question->stop, question->stop_context);
+    thread_pool_stop_when(s->pool, work_stopped, question->work);
     exec_init(&s->exec, model->kernels, s->pool, &s->arena, 0);
     s->exec.bf16 = model->network->config.precision == PRECISION_BF16;
     *scan = s;
@@ -118,7 +124,7 @@ static enum status compute_windows(struct scan *s, struct error *err)
         return STATUS_OK;
     int width = s->window[0].width;
     size_t map = (size_t)s->channels * (size_t)width;
-    enum status status = method_question_stopped(s->question, err);
+    enum status status = work_yield(s->question->work, err);
     if (status)
         return status;
     encode_bases(s, width);
@@ -250,6 +256,7 @@ struct fasta_parser {
     struct scan *scan;
     enum fasta_state state;
     int64_t line, column; /* column: number of letters of the line that were read */
+    size_t header;        /* bytes of the header line behind the name */
     char name[FASTA_NAME];
     size_t name_size;
     bool open; /* a record has begun */
@@ -300,6 +307,7 @@ static enum status end_name(struct fasta_parser *p, struct error *err)
     p->name[p->name_size] = '\0';
     p->open = true;
     p->state = BEHIND_NAME;
+    p->header = 0;
     return scan_begin(p->scan, p->name, err);
 }
 
@@ -311,6 +319,15 @@ static enum status take_name(struct fasta_parser *p, char c, struct error *err)
         return fasta_fault(p, "the name of the record is too long; at most 63 bytes are allowed", err);
     p->name[p->name_size++] = c;
     return STATUS_OK;
+}
+
+/* Skips the rest of a header line, or of a piece. Returns the number of skipped bytes. */
+static size_t behind_name(struct fasta_parser *p, const char *text, size_t size)
+{
+    const char *end = memchr(text, '\n', size);
+    size_t skipped = end != NULL ? (size_t)(end - text) : size;
+    p->header += skipped;
+    return skipped;
 }
 
 static enum status begin_line(struct fasta_parser *p, char c, struct error *err)
@@ -339,6 +356,9 @@ static enum status parse_piece(struct fasta_parser *p, const char *text, size_t 
             /* skips a carriage return, and the '>' at the start of a name */
         } else if (p->state == IN_NAME) {
             status = take_name(p, text[i], err);
+        } else if (p->state == BEHIND_NAME) {
+            used = behind_name(p, text + i, size - i);
+            status = p->header > HEADER ? fasta_fault(p, "the header has more than 1 MiB", err) : STATUS_OK;
         } else if (p->state == IN_BASES) {
             status = take_bases(p, text + i, size - i, &used, err);
         }
@@ -365,7 +385,7 @@ enum status scan_fasta(struct scan *scan, const struct byte_source *from, struct
     size_t got = 1;
     enum status status = piece ? STATUS_OK : error_memory(err, "a scan");
     while (!status && got > 0) {
-        status = from->read(from->context, piece, most, &got, err);
+        status = byte_source_read(from, piece, most, &got, err);
         if (!status)
             status = parse_piece(&p, piece, got, err);
     }

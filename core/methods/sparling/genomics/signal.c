@@ -18,7 +18,11 @@ struct chromosome {
     int64_t length;
 };
 
+/* The largest number of active positions. They need 128 MiB, and a bedGraph of them as much as an answer may have. */
+enum { POSITIONS = 1 << 23, PIECE = 1 << 12 };
+
 struct collecting {
+    struct work *work;
     int channels, channel; /* channel: index of the channel to write; -1: the largest activation of all channels */
     enum coordinates coordinates;
     struct region region;
@@ -63,6 +67,25 @@ static float value_at(const struct collecting *c, const struct scan_window *w, i
     return most;
 }
 
+/* Makes room for one more interval. The memory is taken before the array grows. */
+static enum status room_for_interval(struct collecting *c, struct error *err)
+{
+    if (c->count == POSITIONS)
+        return error_set(err, STATUS_LIMIT, NULL,
+                         "a signal may have at most %d active positions; send fewer sequences, or name a channel",
+                         POSITIONS);
+    if (c->count >= PIECE && (c->count & (c->count - 1)) == 0) {
+        enum status status = work_take(c->work, LEDGER_RESULTS, (int64_t)(c->count * sizeof *c->interval), err);
+        if (status)
+            return status;
+    }
+    struct bigwig_interval *more = grown(c->interval, c->count, sizeof *more);
+    if (!more)
+        return no_memory_for_signal(err);
+    c->interval = more;
+    return STATUS_OK;
+}
+
 static enum status take_window(void *context, const struct scan_window *w, struct error *err)
 {
     struct collecting *c = context;
@@ -74,10 +97,9 @@ static enum status take_window(void *context, const struct scan_window *w, struc
         int64_t start = region_start(&c->region, i, i + 1);
         if (start < 0 || start >= UINT32_MAX)
             return error_set(err, STATUS_LIMIT, NULL, "a chromosome may have at most 4294967295 positions");
-        struct bigwig_interval *more = grown(c->interval, c->count, sizeof *more);
-        if (!more)
-            return no_memory_for_signal(err);
-        c->interval = more;
+        status = room_for_interval(c, err);
+        if (status)
+            return status;
         c->interval[c->count++] = (struct bigwig_interval){c->current, (uint32_t)start, (uint32_t)start + 1, value};
     }
     if (!status && w->last) {
@@ -119,7 +141,8 @@ static enum status collect_signal(const struct method_question *question, struct
 {
     const struct sites_parameters *asked = question->parameters;
     const struct scan_target to = {c, take_window};
-    *c = (struct collecting){.channels = (int)question->model->network->config.channels_motif,
+    *c = (struct collecting){.work = question->work,
+                             .channels = (int)question->model->network->config.channels_motif,
                              .channel = (int)asked->channel,
                              .coordinates = sites_coordinates(question)};
     if (c->channel >= c->channels)
@@ -160,9 +183,11 @@ enum status signal_bedgraph(const struct method_question *question, struct buf *
 {
     struct collecting c = {.channel = -1};
     enum status status = collect_signal(question, &c, err);
-    for (size_t i = 0; !status && i < c.count; i++)
+    for (size_t i = 0; !status && i < c.count; i++) {
         buf_format(out, "%s\t%u\t%u\t%.6g\n", c.chromosome[c.interval[i].chromosome].name, c.interval[i].start,
                    c.interval[i].end, (double)c.interval[i].value);
+        status = i % PIECE == 0 ? work_yield(c.work, err) : STATUS_OK;
+    }
     close_collecting(&c);
     return status ? status : buf_status(out, "the signal", err);
 }
@@ -182,7 +207,7 @@ enum status signal_bigwig(const struct method_question *question, struct buf *ou
         lengths[i] = (uint32_t)(c.chromosome[i].length < UINT32_MAX ? c.chromosome[i].length : UINT32_MAX);
     }
     if (!status)
-        status = bigwig_write(names, lengths, (int)c.chromosomes, c.interval, c.count, out, err);
+        status = bigwig_write(names, lengths, (int)c.chromosomes, c.interval, c.count, c.work, out, err);
     free(names);
     free(lengths);
     close_collecting(&c);

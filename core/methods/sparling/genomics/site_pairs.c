@@ -176,7 +176,7 @@ static enum status write_pairs(const struct method_question *question, const str
     sink_begin_list(out, "pairs");
     for (int a = 0; !status && a < p->channels; a++)
         for (int b = a + 1; !status && b < p->channels; b++) {
-            status = method_question_stopped(question, err);
+            status = work_check(question->work, err);
             if (!status && with[a] >= LEAST_RECORDS && with[b] >= LEAST_RECORDS)
                 write_pair(p, a, b, with, out);
         }

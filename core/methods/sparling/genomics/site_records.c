@@ -124,9 +124,14 @@ static enum status add_regions(const struct method_question *question, struct sc
 {
     const struct sites_parameters *asked = question->parameters;
     struct byte_source_memory memory = {(const unsigned char *)question->text, question->text_bytes, 0};
-    const struct byte_source from = byte_source_of_memory(&memory);
-    const struct collection_options options = {
-        .label = "", .group = "", .data = question->model->data, .genome = asked->genome, .window = (int)asked->window};
+    struct byte_source from = byte_source_of_memory(&memory);
+    from.work = question->work;
+    const struct collection_options options = {.work = question->work,
+                                               .label = "",
+                                               .group = "",
+                                               .data = question->model->data,
+                                               .genome = asked->genome,
+                                               .window = (int)asked->window};
     const struct collection_limits limits = COLLECTION_LIMITS;
     struct collection c;
     enum status status = collection_read(collection_format_named("bed"), &from, &options, &limits, &c, err);
@@ -141,15 +146,20 @@ static enum status add_regions(const struct method_question *question, struct sc
     return status;
 }
 
+/* largest number of bytes of a compressed text when it is unpacked; a text that is not compressed has the same limit */
+#define UNPACKED ((int64_t)1 << 30)
+
 /* Scans the body, which may be compressed. */
 static enum status add_text(const struct method_question *question, struct scan *scan, struct error *err)
 {
     struct byte_source_memory memory = {(const unsigned char *)question->text, question->text_bytes, 0};
-    const struct byte_source from = byte_source_of_memory(&memory);
+    struct byte_source from = byte_source_of_memory(&memory);
+    from.work = question->work;
     struct gunzip *gunzip = NULL;
     enum status status = gunzip_open(&from, &gunzip, err);
     if (status)
         return status;
+    gunzip_limit(gunzip, UNPACKED);
     struct byte_source text = gunzip_source(gunzip);
     struct error cause = {0};
     status = scan_fasta(scan, &text, &cause);

@@ -121,7 +121,7 @@ enum status sparling_compare(const struct method_question *question, const struc
     enum status status = agreement_create((int)model->network->config.channels_motif,
                                           (int)with->network->config.channels_motif, &c, err);
     for (int64_t i = 0; !status && i < asked->samples; i++)
-        if (!(status = method_question_stopped(question, err)))
+        if (!(status = work_check(question->work, err)))
             status = compare_one(question, i, &c, err);
     if (!status)
         status = write_comparison(&c, asked->samples, out, err);

@@ -217,7 +217,7 @@ enum status inquiry_ready(const struct method_model *model, struct inquiry *inqu
     if (status)
         return status;
     if (inquiry->question)
-        thread_pool_stop_when(inquiry->space.pool, inquiry->question->stop, inquiry->question->stop_context);
+        thread_pool_stop_when(inquiry->space.pool, work_stopped, inquiry->question->work);
     exec_init(&inquiry->exec, model->kernels, inquiry->space.pool, &inquiry->space.arena, 0);
     inquiry->exec.bf16 = model->network->config.precision == PRECISION_BF16;
     return STATUS_OK;

@@ -235,7 +235,7 @@ enum status top_activations_take(const struct method_question *question, struct 
         status = inquiry_ready(model, &inquiry, err);
     for (int64_t i = 0; !status && i < asked->samples; i += TOP_ACTIVATIONS_BATCH) {
         int64_t left = asked->samples - i;
-        status = method_question_stopped(question, err);
+        status = work_check(question->work, err);
         if (!status)
             status = add_batch(out, &inquiry, inquiry.truth, asked->first + i,
                                (int)(left < TOP_ACTIVATIONS_BATCH ? left : TOP_ACTIVATIONS_BATCH), err);

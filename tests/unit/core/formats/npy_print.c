@@ -33,7 +33,7 @@ int main(int argc, char **argv)
         struct error err = {0};
         if (!file)
             return 1;
-        struct byte_source from = {file, read_file};
+        struct byte_source from = {file, read_file, NULL};
         if (npy_read_from(&from, 1 << 20, &array, &err))
             printf("%s: %s\n", status_name(err.code), err.message);
         else

@@ -40,7 +40,7 @@ static int setup(void **state)
     for (int c = 1; c < CHROMOSOMES; c++)
         interval[intervals++] = (struct bigwig_interval){c, 100, 200, (float)c};
     buf_init(&bytes, 1 << 26);
-    enum status status = bigwig_write(name, length, CHROMOSOMES, interval, (size_t)intervals, &bytes, &err);
+    enum status status = bigwig_write(name, length, CHROMOSOMES, interval, (size_t)intervals, NULL, &bytes, &err);
     return status == STATUS_OK || status == STATUS_CONFLICT ? 0 : -1;
 }
 

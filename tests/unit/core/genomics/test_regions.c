@@ -346,7 +346,7 @@ static bool make_signal(const char *name, uint32_t length)
     struct buf bytes;
     buf_init(&bytes, 1 << 20);
     err = (struct error){0};
-    enum status status = bigwig_write(names, lengths, 2, intervals, 3, &bytes, &err);
+    enum status status = bigwig_write(names, lengths, 2, intervals, 3, NULL, &bytes, &err);
     if (status == STATUS_CONFLICT)
         return false;
     assert_int_equal(status, STATUS_OK);

@@ -176,7 +176,7 @@ enum status rules_list(struct rules *r, struct error *err)
     if (!r->listed)
         return error_memory(err, "rules");
     for (int i = 0; i < r->pairs; i++) {
-        enum status status = method_question_stopped(r->question, err);
+        enum status status = work_check(r->question->work, err);
         if (status)
             return status;
         for (int k = r->first_name; k < r->names; k++)

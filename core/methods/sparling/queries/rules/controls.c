@@ -149,7 +149,7 @@ static enum status try_singles(struct rules *r, const struct rule_sample *sample
                                  .number = (uint64_t)channel << 32 | (uint64_t)channel,
                                  .counts = w->counts};
         memset(w->counts, 0, (size_t)r->names * sizeof *w->counts);
-        status = method_question_stopped(r->question, err);
+        status = work_check(r->question->work, err);
         if (!status)
             status = rule_try(&reader, sample, &pair, r->maps, r->has, err);
         for (int k = 0; k < r->names; k++) {
@@ -211,7 +211,7 @@ static enum status try_controls(struct rules *r, const struct rule_sample *sampl
     for (int i = 0; !status && i < r->pairs; i++) {
         if (count_bins(r->controls, i) == 0)
             continue;
-        status = method_question_stopped(r->question, err);
+        status = work_check(r->question->work, err);
         if (!status)
             status = rule_try_controls(&reader, sample, &r->pair[i], draw_third(r, sample, i), r->controls->bins[i],
                                        r->maps, r->has, err);

@@ -157,7 +157,7 @@ static enum status measure_motifs(struct rules *r, struct error *err)
     enum status status = most ? STATUS_OK : error_memory(err, "rules");
     for (bool end = false; !status && r->samples < r->asked->samples;) {
         int length;
-        status = method_question_stopped(r->question, err);
+        status = work_check(r->question->work, err);
         if (!status)
             status = rules_sample(r, r->samples, &length, &end, err);
         if (end)
@@ -193,7 +193,7 @@ static enum status try_pairs(struct rules *r, const struct rule_sample *sample, 
     const struct rule_reader reader = rules_reader(r);
     enum status status = STATUS_OK;
     for (int i = 0; !status && i < r->pairs; i++) {
-        status = method_question_stopped(r->question, err);
+        status = work_check(r->question->work, err);
         if (!status)
             status = rule_try(&reader, sample, &r->pair[i], r->maps, r->has, err);
     }

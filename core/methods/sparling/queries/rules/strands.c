@@ -87,7 +87,7 @@ enum status rules_strands(struct rules *r, struct error *err)
     for (int64_t i = 0; !status && i < r->samples; i++) {
         int length;
         bool end;
-        status = method_question_stopped(r->question, err);
+        status = work_check(r->question->work, err);
         if (!status)
             status = rules_sample(r, i, &length, &end, err);
         if (!status)

@@ -75,7 +75,7 @@ static enum status read_samples(struct rules *r, struct rule_found *found, struc
         struct domain_record record = {.length = r->cols};
         if (domain->domain->record)
             (void)domain->domain->record(domain->state, &request, &record);
-        status = method_question_stopped(r->question, err);
+        status = work_check(r->question->work, err);
         if (!status)
             status = domain_sample(domain, &request, r->inquiry.planes, truth, err);
         if (!status)

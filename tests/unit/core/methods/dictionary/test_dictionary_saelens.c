@@ -329,6 +329,74 @@ static void folders_that_would_give_other_codes_are_refused(void **state)
     buf_close(&checkpoint);
 }
 
+/* ---- memory ---------------------------------------------------------------------------------------------------- */
+
+/* A sparse member of a few bytes would unpack to any size. */
+static void a_sparse_member_is_refused(void **state)
+{
+    char tar[1 << 14];
+    size_t used = 0;
+    struct archive *a = archive_write_new();
+    struct archive_entry *e = archive_entry_new();
+    struct buf json, checkpoint;
+    struct error cause;
+    (void)state;
+    assert_int_equal(archive_write_set_format_pax(a), ARCHIVE_OK);
+    assert_int_equal(archive_write_open_memory(a, tar, sizeof tar, &used), ARCHIVE_OK);
+    archive_entry_set_pathname(e, "sae_weights.safetensors");
+    archive_entry_set_filetype(e, AE_IFREG);
+    archive_entry_set_size(e, 1 << 30);
+    archive_entry_sparse_add_entry(e, 0, 4);
+    assert_int_equal(archive_write_header(a, e), ARCHIVE_OK);
+    assert_int_equal(archive_write_data(a, "abcd", 4), 4);
+    archive_entry_free(e);
+    assert_int_equal(archive_write_close(a), ARCHIVE_OK);
+    assert_int_equal(archive_write_free(a), ARCHIVE_OK);
+    assert_int_equal(adopt(tar, used, &json, &checkpoint, &cause), STATUS_INVALID);
+    assert_non_null(strstr(cause.message, "is a sparse file"));
+    buf_close(&json);
+    buf_close(&checkpoint);
+}
+
+/* Imports the packed folder with at most `memory` bytes. */
+static enum status adopt_within(size_t bytes, int64_t memory, struct ledger_state *after, struct error *cause)
+{
+    const int64_t limit[LEDGER_RESOURCES] = {[LEDGER_MEMORY] = memory};
+    struct ledger *ledger = NULL;
+    struct work work = {0};
+    struct byte_source_memory source = {(const unsigned char *)packed, bytes, 0};
+    struct byte_source from = byte_source_of_memory(&source);
+    struct buf json, checkpoint;
+    assert_ok(ledger_create(limit, &ledger, err));
+    ledger_open(&work.account, ledger, "");
+    from.work = &work;
+    buf_init(&json, 1 << 16);
+    buf_init(&checkpoint, 1 << 20);
+    *cause = (struct error){0};
+    enum status status = method->adopt(&from, &json, &checkpoint, cause);
+    ledger_read(ledger, after);
+    ledger_close(&work.account);
+    ledger_destroy(ledger);
+    buf_close(&json);
+    buf_close(&checkpoint);
+    return status;
+}
+
+/* The tensors take three times their bytes, of which those of the checkpoint stay taken. */
+static void memory_is_taken_before_a_tensor_is_read(void **state)
+{
+    enum { TENSORS_BYTES = 3 * 4 * (2 * M * D + M + D) };
+    struct weights w = make_weights();
+    struct ledger_state after;
+    struct error cause;
+    (void)state;
+    size_t bytes = pack(&w, "{\"architecture\":\"standard\"}", false);
+    assert_ok(adopt_within(bytes, TENSORS_BYTES, &after, &cause));
+    assert_true(after.most[LEDGER_MODELS] == TENSORS_BYTES && after.held[LEDGER_MODELS] <= TENSORS_BYTES);
+    assert_int_equal(adopt_within(bytes, TENSORS_BYTES - 1, &after, &cause), STATUS_LIMIT);
+    assert_true(after.held[LEDGER_MODELS] == 0);
+}
+
 /* ---- a published file ------------------------------------------------------------------------------------------ */
 
 static void the_header_of_a_published_file_is_read(void **state)
@@ -427,6 +495,8 @@ int main(void)
         cmocka_unit_test(folders_are_read_by_the_rules_of_saelens),
         cmocka_unit_test(folders_that_would_give_other_codes_are_refused),
         cmocka_unit_test(the_header_of_a_published_file_is_read),
+        cmocka_unit_test(a_sparse_member_is_refused),
+        cmocka_unit_test(memory_is_taken_before_a_tensor_is_read),
         cmocka_unit_test(an_exported_file_has_the_header_of_a_published_one),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
