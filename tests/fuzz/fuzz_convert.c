@@ -30,11 +30,6 @@ static enum status take(void *context, const struct byte_source *table, struct e
     return STATUS_OK;
 }
 
-static bool never(void *context)
-{
-    return false;
-}
-
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     char *program = getenv("MOTIF_CONVERT"), *format = size > 0 && data[0] == '1' ? "10x-h5" : "h5ad";
@@ -48,8 +43,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
                                               .group = "",
                                               .id = "",
                                               .context = format,
-                                              .take = take,
-                                              .stopped = never};
+                                              .take = take};
     enum status status = converter_run(program, &conversion, &err);
     FUZZ_CHECK(status == err.code && (status == STATUS_OK || err.message[0] != '\0'));
     FUZZ_CHECK(status == STATUS_OK || status == STATUS_INVALID || status == STATUS_CORRUPT || status == STATUS_LIMIT);
