@@ -41,6 +41,7 @@ static enum status create_ledger(struct api *api, struct error *err)
     const int64_t limit[LEDGER_RESOURCES] = {
         [LEDGER_FILES] = options->request_files > 0 ? options->request_files : (int64_t)8 << 30,
         [LEDGER_MEMORY] = options->job_memory,
+        [LEDGER_STORE] = options->datasets_bytes,
         [LEDGER_UPLOAD_PLACES] = options->uploads_at_once,
         [LEDGER_IMPORT_PLACES] = options->imports_at_once,
     };

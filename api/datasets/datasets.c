@@ -265,33 +265,37 @@ static enum status draw_preview(const struct collection *c, struct buf *png, str
     return status;
 }
 
+/* Where the stored form of a data set is written. */
+struct set_writer {
+    FILE *file;
+    int64_t bytes; /* written so far */
+    struct work *work;
+};
+
+/* Writes to the file. If there is none, only counts the bytes. */
 static enum status put_bytes(void *context, const void *bytes, size_t count, struct error *err)
 {
-    return fwrite(bytes, 1, count, context) == count
+    struct set_writer *to = context;
+    enum status status = work_check(to->work, err);
+    to->bytes += (int64_t)count;
+    return status ? status
+           : to->file == NULL || fwrite(bytes, 1, count, to->file) == count
                ? STATUS_OK
                : error_set(err, STATUS_IO, NULL, "a data set cannot be written: the disk may be full");
 }
 
-static enum status write_set(const struct collection *c, const char *folder, struct error *err)
+static enum status write_set(const struct collection *c, const char *folder, struct work *work, struct error *err)
 {
-    FILE *file = NULL;
-    enum status status = dataset_create(folder, COLLECTION_FILE, &file, err);
-    struct snapshot_writer to = {file, put_bytes};
+    struct set_writer set = {.work = work};
+    enum status status = dataset_create(folder, COLLECTION_FILE, &set.file, err);
+    const struct snapshot_writer to = {&set, put_bytes};
     if (!status)
         status = collection_write(c, &to, err);
-    return file ? dataset_close_file(file, status, err) : status;
-}
-
-static enum status count_bytes(void *context, const void *bytes, size_t count, struct error *err)
-{
-    (void)bytes;
-    (void)err;
-    *(int64_t *)context += (int64_t)count;
-    return STATUS_OK;
+    return set.file ? dataset_close_file(set.file, status, err) : status;
 }
 
 static enum status write_files(const struct arrived *a, const struct buf *about, const struct buf *preview,
-                               const char *folder, struct error *err)
+                               const char *folder, struct work *work, struct error *err)
 {
     const char *owner = a->request->owner;
     enum status status = dataset_write(folder, "about.json", about->data, about->size, err);
@@ -308,7 +312,7 @@ static enum status write_files(const struct arrived *a, const struct buf *about,
         status = dataset_write(folder, DATASET_OWNER, owner, strlen(owner), err);
     if (status)
         return status;
-    status = write_set(a->collection, folder, err);
+    status = write_set(a->collection, folder, work, err);
     if (status)
         return status;
     return dataset_write(folder, "preview.png", preview->data, preview->size, err);
@@ -322,7 +326,8 @@ static enum status datasets_datasets_keep(struct exchange *x, const struct arriv
     char folder[DATASET_FILES];
     struct buf about, preview;
     int64_t bytes = (int64_t)(strlen(a->hash) + strlen(a->request->owner));
-    const struct snapshot_writer counter = {&bytes, count_bytes};
+    struct set_writer counted = {.work = &x->work};
+    const struct snapshot_writer counter = {&counted, put_bytes};
     buf_init(&about, API_DOCUMENT_MAX);
     buf_init(&preview, PREVIEW_BYTES);
     write_about(a, &about);
@@ -332,14 +337,14 @@ static enum status datasets_datasets_keep(struct exchange *x, const struct arriv
     if (!status)
         status = collection_write(a->collection, &counter, err);
     if (!status) {
-        bytes += (int64_t)(about.size + preview.size);
+        bytes += counted.bytes + (int64_t)(about.size + preview.size);
         upload_reservation(upload)->part = -1; /* the part's file was removed */
         status = reserve_for(x, upload, bytes, bytes, err);
     }
     if (!status)
         status = dataset_stage(root_of(x), folder, err);
     if (!status) {
-        status = write_files(a, &about, &preview, folder, err);
+        status = write_files(a, &about, &preview, folder, &x->work, err);
         if (!status)
             status = dataset_commit(root_of(x), folder, a->name, err);
         else
@@ -435,6 +440,19 @@ static enum status warn_of_cost(const struct exchange *x, struct collection *c, 
     return status;
 }
 
+/* Responds for an upload whose work has ended before it was stored. */
+static void respond_stopped(struct exchange *x)
+{
+    if (work_late(&x->work))
+        respond_problem(x, PROBLEM_DEADLINE,
+                        "Reading the upload took more than %lld s after its last byte, the limit of this daemon; send "
+                        "it in parts, or start the daemon with a larger --upload-seconds.",
+                        (long long)x->api->options.upload_seconds);
+    else
+        respond_problem(x, PROBLEM_UNAVAILABLE,
+                        "The upload was stopped, because its client has disconnected or the daemon ends.");
+}
+
 /* Responds for an upload that was not read to its end. After an I/O error, or if nobody waits for the answer, the
  * partial file stays, so that the client can resume. */
 static void refuse_arrived(struct exchange *x, struct api_upload *upload, const struct error *err)
@@ -444,14 +462,8 @@ static void refuse_arrived(struct exchange *x, struct api_upload *upload, const 
         upload_drop(upload);
     if (upload_exceeds(upload))
         respond_problem(x, PROBLEM_TOO_LARGE, "%s.", err->message);
-    else if (stopped && late)
-        respond_problem(x, PROBLEM_DEADLINE,
-                        "Reading the upload took more than %lld s after its last byte, the limit of this daemon; send "
-                        "it in parts, or start the daemon with a larger --upload-seconds.",
-                        (long long)x->api->options.upload_seconds);
     else if (stopped)
-        respond_problem(x, PROBLEM_UNAVAILABLE,
-                        "The upload was stopped, because its client has disconnected or the daemon ends.");
+        respond_stopped(x);
     else
         refuse_upload(x, err);
 }
@@ -504,6 +516,8 @@ static void take_in(struct exchange *x, struct api_upload *upload)
         respond_problem(x, PROBLEM_TOO_LARGE, "%s.", err.message);
     else if (status == STATUS_CONFLICT)
         respond_problem(x, PROBLEM_CONFLICT, "Another data set is named %s: choose another name.", a.name);
+    else if (status == STATUS_CANCELLED)
+        respond_stopped(x);
     else
         respond_error(x, &err);
 }

@@ -8,9 +8,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-const char *const ledger_resource_names[LEDGER_RESOURCES] = {"files", "memory", "upload_places", "import_places"};
-const char *const ledger_item_names[LEDGER_ITEMS] = {"bodies",  "unpacked", "answers", "models",
-                                                     "results", "uploads",  "imports"};
+const char *const ledger_resource_names[LEDGER_RESOURCES] = {"files", "memory", "store", "upload_places",
+                                                             "import_places"};
+const char *const ledger_item_names[LEDGER_ITEMS] = {"bodies", "unpacked", "values",  "answers",
+                                                     "models", "results",  "uploads", "imports"};
 
 struct owner {
     char name[LEDGER_OWNER];
@@ -28,10 +29,10 @@ struct ledger {
 static enum ledger_resource ledger_resource_of(enum ledger_item item)
 {
     static const enum ledger_resource resources[LEDGER_ITEMS] = {
-        [LEDGER_BODIES] = LEDGER_FILES,          [LEDGER_UNPACKED] = LEDGER_FILES,
-        [LEDGER_ANSWERS] = LEDGER_FILES,         [LEDGER_MODELS] = LEDGER_MEMORY,
-        [LEDGER_RESULTS] = LEDGER_MEMORY,        [LEDGER_UPLOADS] = LEDGER_UPLOAD_PLACES,
-        [LEDGER_IMPORTS] = LEDGER_IMPORT_PLACES,
+        [LEDGER_VALUES] = LEDGER_STORE,          [LEDGER_BODIES] = LEDGER_FILES,
+        [LEDGER_UNPACKED] = LEDGER_FILES,        [LEDGER_ANSWERS] = LEDGER_FILES,
+        [LEDGER_MODELS] = LEDGER_MEMORY,         [LEDGER_RESULTS] = LEDGER_MEMORY,
+        [LEDGER_UPLOADS] = LEDGER_UPLOAD_PLACES, [LEDGER_IMPORTS] = LEDGER_IMPORT_PLACES,
     };
     return resources[item];
 }
@@ -94,7 +95,8 @@ static void ledger_forget(struct ledger *ledger, struct owner *owner)
 static int64_t ledger_share(const struct ledger *ledger, const char *owner, enum ledger_resource resource)
 {
     int64_t limit = ledger->state.limit[resource];
-    return limit <= 0 ? INT64_MAX : owner[0] == '\0' ? limit : limit - limit / 2;
+    bool whole = owner[0] == '\0' || resource == LEDGER_STORE;
+    return limit <= 0 ? INT64_MAX : whole ? limit : limit - limit / 2;
 }
 
 static int64_t account_holds(const struct ledger_account *account, enum ledger_resource resource)
@@ -113,10 +115,12 @@ static enum status ledger_check(struct ledger_account *account, const struct own
     struct ledger *ledger = account->ledger;
     enum ledger_resource r = ledger_resource_of(item);
     int64_t share = ledger_share(ledger, account->owner, r), own = account_holds(account, r);
-    const char *unit = r == LEDGER_FILES    ? "bytes of temporary files"
+    const char *unit = r == LEDGER_STORE    ? "bytes of data sets"
+                       : r == LEDGER_FILES  ? "bytes of temporary files"
                        : r == LEDGER_MEMORY ? "bytes of memory"
                                             : "places";
     const char *setting = r == LEDGER_FILES    ? " (half of --request-files-bytes of motifd serve)"
+                          : r == LEDGER_STORE  ? " (--datasets-bytes of motifd serve)"
                           : r == LEDGER_MEMORY ? " (half of --job-memory of motifd serve)"
                                                : "";
     if (amount > share - own)
@@ -126,7 +130,8 @@ static enum status ledger_check(struct ledger_account *account, const struct own
         (ledger->state.limit[r] > 0 && amount > ledger->state.limit[r] - ledger->used[r])) {
         ledger->state.refused[r]++;
         return error_set(err, STATUS_UNAVAILABLE, NULL, "%s; try again later",
-                         r == LEDGER_FILES    ? "requests hold as many temporary files as they may have"
+                         r == LEDGER_STORE    ? "uploads in progress hold as many values as data sets may have"
+                         : r == LEDGER_FILES  ? "requests hold as many temporary files as they may have"
                          : r == LEDGER_MEMORY ? "requests hold as much memory as they may have"
                                               : "as many requests of this kind are in progress as there may be");
     }

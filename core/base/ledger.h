@@ -1,6 +1,6 @@
 /* A ledger of what requests hold at the moment: temporary files, memory and places. A request takes an amount before it
  * uses it, so all requests together never exceed the limits. An owner (a token, or an address without one) may hold at
- * most half of a limit, so others always find room. Any thread may call these functions. */
+ * most half of most limits, so others always find room. Any thread may call these functions. */
 #ifndef MOTIF_CORE_BASE_LEDGER_H
 #define MOTIF_CORE_BASE_LEDGER_H
 
@@ -13,6 +13,7 @@
 enum ledger_resource {
     LEDGER_FILES,  /* bytes of temporary files */
     LEDGER_MEMORY, /* bytes of memory */
+    LEDGER_STORE,  /* bytes of data sets; an owner may hold all of them, because other quotas bound them */
     LEDGER_UPLOAD_PLACES,
     LEDGER_IMPORT_PLACES,
     LEDGER_RESOURCES
@@ -21,6 +22,7 @@ enum ledger_resource {
 enum ledger_item {
     LEDGER_BODIES,   /* files of large bodies */
     LEDGER_UNPACKED, /* files of unpacked uploads */
+    LEDGER_VALUES,   /* files of the values of uploads that are read */
     LEDGER_ANSWERS,  /* files of answers of many rows */
     LEDGER_MODELS,   /* memory for models that are imported */
     LEDGER_RESULTS,  /* memory for what a query collects before it writes its answer */

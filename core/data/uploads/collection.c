@@ -119,13 +119,16 @@ static void measure_values(const struct collection *c, int64_t from, int64_t cou
     m->count += count;
 }
 
+enum { MEASURED = 1 << 20 }; /* values between two looks at the budget */
+
 struct collection_moments collection_measure(const struct collection *c)
 {
     if (c->moments.count > 0)
         return c->moments;
     double first = (double)collection_value(c, 0);
     struct collection_moments m = {0, first, first, 0, 0};
-    measure_values(c, 0, collection_begin(c, c->count), &m);
+    for (int64_t at = 0, end = collection_begin(c, c->count); at < end && !work_stopped(c->work); at += MEASURED)
+        measure_values(c, at, end - at < MEASURED ? end - at : MEASURED, &m);
     return m;
 }
 

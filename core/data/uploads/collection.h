@@ -125,6 +125,7 @@ struct collection {
     size_t mapped;
     void *store; /* the memory of `values` or `bytes`, if it is a mapped file of its own */
     size_t stored;
+    struct work *work;                 /* the budget of reading, until collection_read() ends */
     struct collection_moments moments; /* moments of all values; moments.count is 0 until they are known */
 };
 void collection_close(struct collection *c); /* a zeroed struct is allowed */

@@ -246,6 +246,7 @@ void builder_init(struct builder *b, struct collection *c, const struct collecti
 {
     *b = (struct builder){.c = c, .limits = *limits, .options = options, .wanted = options->target};
     value_store_open(&b->store, options->store, limits->bytes);
+    b->store.work = options->work;
 }
 
 void builder_close(struct builder *b)

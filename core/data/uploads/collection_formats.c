@@ -260,7 +260,7 @@ enum status collection_read(const struct collection_format *format, const struct
 {
     struct gunzip *gunzip = NULL;
     char detail[COLLECTION_DETAIL];
-    *c = (struct collection){0};
+    *c = (struct collection){.work = options->work};
     enum status status = format->text ? gunzip_open(from, &gunzip, err) : STATUS_OK;
     if (status)
         return status;
@@ -279,6 +279,7 @@ enum status collection_read(const struct collection_format *format, const struct
     c->scale = options->scale;
     if (!status)
         status = collection_inspect(c, err);
+    c->work = NULL;
     if (status)
         collection_close(c);
     return status;

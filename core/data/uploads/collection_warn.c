@@ -100,7 +100,7 @@ struct copies {
 static void count_copies(const struct collection *c, int bits, int64_t *table, uint64_t *hashes, struct copies *copies)
 {
     uint64_t mask = ((uint64_t)1 << bits) - 1;
-    for (int64_t i = 0; i < c->count; i++) {
+    for (int64_t i = 0; i < c->count && !work_stopped(c->work); i++) {
         uint64_t at = (hashes[i] = values_hash(c, i)) & mask;
         while (table[at] > 0 && hashes[table[at] - 1] != hashes[i])
             at = (at + 1) & mask;
@@ -143,7 +143,7 @@ static bool constant(const struct collection *c, int part)
 {
     bool table = c->kind == COLLECTION_TABLE;
     float first = collection_value(c, table ? part : part * c->rows * collection_length(c, 0));
-    for (int64_t i = 0; i < c->count; i++) {
+    for (int64_t i = 0; i < c->count && !work_stopped(c->work); i++) {
         int64_t size = table ? 1 : c->rows * collection_length(c, i);
         int64_t begin = collection_begin(c, i) + part * size;
         for (int64_t j = 0; j < size; j++)
@@ -576,19 +576,15 @@ static enum status inspect_features(struct collection *c, struct error *err)
 
 enum status collection_inspect(struct collection *c, struct error *err)
 {
+    enum status (*const inspect[])(struct collection * collection, struct error * fault) = {
+        inspect_copies, inspect_constants, inspect_numbers,  inspect_absence,
+        inspect_table,  inspect_scale,     inspect_features, inspect_labels};
     c->moments = collection_measure(c);
-    enum status status = inspect_copies(c, err);
-    if (!status)
-        status = inspect_constants(c, err);
-    if (!status)
-        status = inspect_numbers(c, err);
-    if (!status)
-        status = inspect_absence(c, err);
-    if (!status)
-        status = inspect_table(c, err);
-    if (!status)
-        status = inspect_scale(c, err);
-    if (!status)
-        status = inspect_features(c, err);
-    return status ? status : inspect_labels(c, err);
+    enum status status = work_check(c->work, err);
+    for (size_t i = 0; !status && i < sizeof inspect / sizeof inspect[0]; i++) {
+        status = inspect[i](c, err);
+        if (!status)
+            status = work_check(c->work, err);
+    }
+    return status;
 }

@@ -43,8 +43,13 @@ int64_t value_store_left(const struct value_store *s)
 
 /* ---- the file ---------------------------------------------------------------------------------------------- */
 
-static enum status write_at(const struct value_store *s, const void *bytes, size_t count, int64_t at, struct error *err)
+static enum status write_at(struct value_store *s, const void *bytes, size_t count, int64_t at, struct error *err)
 {
+    int64_t more = at + (int64_t)count - s->taken;
+    enum status status = work_take(s->work, s->own ? LEDGER_RESULTS : LEDGER_VALUES, more, err);
+    if (status)
+        return status;
+    s->taken += more > 0 ? more : 0;
     for (size_t done = 0; done < count;) {
         ssize_t now = pwrite(s->file, (const char *)bytes + done, count - done, at + (int64_t)done);
         if (now <= 0)

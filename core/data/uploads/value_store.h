@@ -30,6 +30,8 @@ struct value_store {
     int64_t count, limit; /* count: number of values in the file and the block together; limit: upper limit of the bytes
                              of all values */
     int64_t written;      /* bytes in the file */
+    struct work *work;    /* set by the caller: the budget, from which the bytes of the file are taken; NULL: none */
+    int64_t taken;        /* bytes that were taken */
     char *block;          /* bytes that follow those in the file */
     size_t block_used;
     /* of value_store_spool(). spool: the block of kept bytes that is read now; spool_at: where they begin in the file;

@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include "tests/support/unit.h"
+#include "tests/support/looks.h"
 #include "core/base/descriptor.h"
 #include "core/base/random/philox.h"
 #include "core/genomics/files/bigwig.h"
@@ -132,10 +133,31 @@ static void files_that_were_cut_off_or_changed_give_errors(void **state)
     free(changed);
 }
 
+/* A file without its index would be damaged, so nothing is written. */
+static void writing_ends_wherever_its_budget_ends(void **state)
+{
+    bool written = bytes.size == 0; /* this build writes no bigWig files */
+    for (int n = 0; !written; n += 1 + n / 2) {
+        struct looks looks;
+        struct buf out;
+        struct error err = {0};
+        looks_open(&looks, n);
+        buf_init(&out, 1 << 26);
+        enum status status =
+            bigwig_write(name, length, CHROMOSOMES, interval, (size_t)intervals, &looks.work, &out, &err);
+        written = !looks.ended;
+        assert_int_equal(status, written ? STATUS_OK : STATUS_CANCELLED);
+        assert_int_equal(out.size, written ? bytes.size : 0);
+        assert_true(n < 100000 && (!written || n > CHROMOSOMES));
+        buf_close(&out);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(means_are_those_of_the_written_values),
+        cmocka_unit_test(writing_ends_wherever_its_budget_ends),
         cmocka_unit_test(files_that_were_cut_off_or_changed_give_errors),
     };
     return cmocka_run_group_tests(tests, setup, teardown);

@@ -6,6 +6,7 @@
 #include <zlib.h>
 
 #include "tests/support/unit.h"
+#include "tests/support/looks.h"
 #include "core/base/random/philox.h"
 #include "core/data/uploads/collection.h"
 #include "core/genomics/files/bigwig.h"
@@ -171,6 +172,28 @@ static void negatives_of_the_genome_have_as_many_g_and_c(void **state)
             assert_true(number != 1 + k % 2 || start + WINDOW <= 100 + 200 * k || start >= 150 + 200 * k);
     }
     collection_close(&c);
+}
+
+/* Each window that is read looks at the budget. */
+static void the_search_for_negatives_ends_wherever_its_budget_ends(void **state)
+{
+    struct looks looks;
+    struct collection_options options = {.label = "",
+                                         .group = "",
+                                         .data = genome_root,
+                                         .genome = "tiny",
+                                         .window = 20,
+                                         .negatives = NEGATIVES_GC,
+                                         .work = &looks.work};
+    (void)state;
+    for (int n = 0; n == 0 || looks.ended; n++) {
+        struct collection c;
+        looks_open(&looks, n);
+        enum status status = read_regions("chr1\t100\t150\nchr2\t300\t350\n", &options, &c);
+        assert_int_equal(status, looks.ended ? STATUS_CANCELLED : STATUS_OK);
+        assert_true(n < 5000 && (looks.ended || n > 6));
+        collection_close(&c);
+    }
 }
 
 static void regions_on_sequences_that_the_genome_lacks_are_left_out(void **state)
@@ -579,6 +602,7 @@ int main(void)
         cmocka_unit_test(regions_become_windows_of_the_genome),
         cmocka_unit_test(unusual_columns_are_read_or_reported),
         cmocka_unit_test(negatives_of_the_genome_have_as_many_g_and_c),
+        cmocka_unit_test(the_search_for_negatives_ends_wherever_its_budget_ends),
         cmocka_unit_test(regions_on_sequences_that_the_genome_lacks_are_left_out),
         cmocka_unit_test(regions_that_the_genome_lacks_do_not_count_towards_the_limit),
         cmocka_unit_test(negatives_lie_outside_of_whole_regions),
