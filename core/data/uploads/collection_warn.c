@@ -576,7 +576,7 @@ static enum status inspect_features(struct collection *c, struct error *err)
 
 enum status collection_inspect(struct collection *c, struct error *err)
 {
-    enum status (*const inspect[])(struct collection * collection, struct error * fault) = {
+    static enum status (*const inspect[])(struct collection * collection, struct error * fault) = {
         inspect_copies, inspect_constants, inspect_numbers,  inspect_absence,
         inspect_table,  inspect_scale,     inspect_features, inspect_labels};
     c->moments = collection_measure(c);
