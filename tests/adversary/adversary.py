@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """Attacks a daemon over the loopback interface with random configurations at the ends of their ranges, hostile models, simultaneous requests of two tokens,
-broken uploads, names with control characters, slow clients, and SIGTERM at random moments. A build with AddressSanitizer finds the most faults. Prints how
+broken uploads, files that unpack to much, names with control characters, slow clients, and SIGTERM at random moments. A build with AddressSanitizer finds the most faults. Prints how
 often each outcome occurred. Exit code 1: the daemon crashed, did not answer or end in time, kept descriptors, answered with an internal error, or broke
 another rule. A message states the rule.
 

@@ -12,6 +12,7 @@ import time
 from models import hostile
 from target import BYTES, UNFINISHED
 from values import TINY, draw, draw_job
+from bombs import bomb, sparse_folder  # in the folder that target.py adds to the path
 
 JOB_SECONDS = 15  # the attack cancels a job that runs longer
 CANCEL_SECONDS = 30  # the daemon promises two; a sanitizer and a busy machine slow it down
@@ -218,5 +219,33 @@ def slow_clients(target, dice):
         target.fail(f"a query beside slow clients is answered {status}")
 
 
+# ---- bombs ----------------------------------------------------------------------------------------------------------
+
+UNPACKED = ((b"a,b,label\n", b"\n", "text/csv"), (b"a,b,label\n1,", b" ", "text/csv"), (b">a x\nACGT\n", b"\n", "text/x-fasta"), (b">a ", b" ", "text/x-fasta"),
+            (b">a x\n", b"A", "text/x-fasta"), (b"a,b,label\n", b"1,2,x\n", "text/csv"))
+
+
+def bombs(target, dice):
+    """Small bodies that unpack to much. The daemon must refuse them, or read them within its limits, and stop when their client leaves."""
+    token, name = owner(dice), f"bomb{dice.randrange(4)}"
+    first, filler, kind = dice.choice(UNPACKED)
+    body = bomb(first, filler * (1 << 20), dice.choice((1, 16, 300)))
+    if dice.random() < 0.3:
+        status, answer = target.ask(token, "POST", "/v1/imports", sparse_folder(), BYTES)
+        if status not in (None, 422, 429, 503):
+            target.fail(f"a sparse import is answered {status}: {answer}")
+    if dice.random() < 0.5:
+        status, answer = target.ask(token, "PUT", f"/v1/datasets/{name}", body, kind)
+        if status not in (None, 409, 413, 422, 429, 503, 504):  # its end is missing, so it is never accepted
+            target.fail(f"a bomb is answered {status}: {answer}")
+        return
+    try:
+        with connect(target) as talk:
+            talk.sendall(head(target, token, "PUT", f"/v1/datasets/{name}", len(body), kind) + body)
+            select.select([talk], [], [], dice.random())
+    except OSError:
+        pass
+
+
 # (attack, number of threads that make its attempts)
-ATTACKS = ((configurations, 2), (imports, 2), (races, 1), (uploads, 2), (names, 1), (slow_clients, 3))
+ATTACKS = ((configurations, 2), (imports, 2), (races, 1), (uploads, 2), (names, 1), (slow_clients, 3), (bombs, 1))

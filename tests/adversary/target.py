@@ -151,12 +151,12 @@ class Target:
             os.unlink(name)
 
     def quiet(self):
-        """Cancels all jobs and waits until nothing runs. Returns (descriptors, bytes of memory)."""
+        """Cancels all jobs and waits until nothing runs and no request holds anything. Returns (descriptors, bytes of memory)."""
         until = time.monotonic() + QUIET_SECONDS
         while True:
             self.check_alive()
             jobs = [job for state in UNFINISHED for job in (self.ask("root", "GET", f"/v1/jobs?limit=1000&state={state}")[1] or {}).get("jobs", ())]
-            if not jobs and self.figure("motifd_queries_active") == 0 and self.figure("motifd_event_streams") == 0:
+            if not jobs and self.figure("motifd_queries_active") == 0 and self.figure("motifd_event_streams") == 0 and self.figure("motifd_requests_callers") == 0:
                 break
             if time.monotonic() > until:
                 self.fail(f"not quiet after {QUIET_SECONDS} s: {[(job['id'], job['kind'], job['state'], job['progress']) for job in jobs]}")

@@ -1,19 +1,17 @@
 #!/usr/bin/env python3
 """Requests that would take memory, disk or time out of proportion to what was sent: each is refused, ends at its deadline, or ends when its client
 leaves, and others are served meanwhile: wire_limits.py MOTIFD"""
-import io
 import json
 import os
 import select
 import socket
 import struct
 import sys
-import tarfile
 import tempfile
 import time
-import zlib
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "harness"))
+from bombs import bomb, sparse_folder  # noqa: E402
 from daemon import Daemon, run_checks  # noqa: E402
 
 FASTA, CSV, NPY, OCTETS = "text/x-fasta", "text/csv", "application/x-npy", "application/octet-stream"
@@ -24,29 +22,6 @@ TINY = {"width": 8, "units": 1, "channels": 16, "layers": 1, "heads": 2, "feed_f
 LINE = "ACGTTGCATTGACCATGACA" * 50 + "\n"
 GENOME = 600000  # bases, of which the first half are A and the others G
 REGIONS = 20000  # their search for negatives takes minutes
-
-
-def bomb(first, filler, repeats):
-    """A gzip file whose text is `first` and then `filler` again and again; it ends too early."""
-    def piece(text):
-        packer = zlib.compressobj(9, zlib.DEFLATED, -15)
-        return packer.compress(text) + packer.flush(zlib.Z_FULL_FLUSH)
-    return b"\x1f\x8b\x08\0\0\0\0\0\0\x03" + piece(first) + piece(filler) * repeats
-
-
-def sparse_folder():
-    """A folder of SAELens of some kB whose weights unpack to a gigabyte of zeros."""
-    head = json.dumps({"W_enc": {"dtype": "F32", "shape": [16384, 16384], "data_offsets": [0, 1 << 30]}}).encode()
-    body = struct.pack("<Q", len(head)) + head
-    places = f"1\n0\n{len(body)}\n".encode()
-    out, data = io.BytesIO(), places + b"\0" * (-len(places) % 512) + body
-    with tarfile.open(fileobj=out, mode="w", format=tarfile.PAX_FORMAT) as tar:
-        member = tarfile.TarInfo("GNUSparseFile.0/sae_weights.safetensors")
-        member.size = len(data)
-        member.pax_headers = {"GNU.sparse.major": "1", "GNU.sparse.minor": "0", "GNU.sparse.name": "sae_weights.safetensors",
-                              "GNU.sparse.realsize": str((1 << 30) + len(body))}
-        tar.addfile(member, io.BytesIO(data))
-    return out.getvalue()
 
 
 def npy(rows):
