@@ -14,6 +14,7 @@
 #include "protocol/json.h"
 #include "protocol/json_sink.h"
 #include "core/base/arena.h"
+#include "core/base/hash.h"
 #include "core/base/work.h"
 
 #define API_DOCUMENT_MAX (256u << 20) /* upper limit of the bytes of a response that is built in memory */
@@ -54,6 +55,9 @@ const char *exchange_error_member(const struct exchange *x);
 cJSON *exchange_object(struct exchange *x);
 /* Works like exchange_object(), but parses only the first `bytes` bytes of the body. */
 cJSON *exchange_object_in(struct exchange *x, size_t bytes);
+
+/* Adds the body to a hash. Ends early if the work ends, so the caller calls work_check() before it uses the hash. */
+void exchange_hash_body(struct exchange *x, struct hash *hash);
 
 /* ---- responding ---- */
 

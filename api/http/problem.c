@@ -71,7 +71,7 @@ enum problem problem_of_error(enum status code)
 bool problem_is_public(enum status code)
 {
     return code == STATUS_INVALID || code == STATUS_LIMIT || code == STATUS_NOT_FOUND || code == STATUS_CONFLICT ||
-           code == STATUS_UNAVAILABLE || code == STATUS_FULL;
+           code == STATUS_UNAVAILABLE || code == STATUS_CANCELLED || code == STATUS_FULL;
 }
 
 void problem_write(struct buf *out, enum problem problem, int status, const char *title, const char *detail,

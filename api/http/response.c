@@ -141,6 +141,17 @@ cJSON *exchange_object_in(struct exchange *x, size_t bytes)
     return root;
 }
 
+void exchange_hash_body(struct exchange *x, struct hash *hash)
+{
+    enum { PIECE = 1 << 22 };
+    const char *body = x->request->body;
+    size_t left = x->request->body_bytes;
+    for (size_t now; left > 0 && !work_stopped(&x->work); body += now, left -= now) {
+        now = left < PIECE ? left : PIECE;
+        hash_add(hash, body, now);
+    }
+}
+
 void respond_body(struct exchange *x, int status, const char *media_type)
 {
     if (x->response->body.failed) {

@@ -239,7 +239,7 @@ static void add_datasets(const struct exchange *x, const struct query_request *a
 
 /* Makes a strong ETag from the weights and the request. The same weights and request give the same bytes, so the tag is
  * available before the query is computed. */
-static void tag_of(const struct exchange *x, const struct query_request *a, char etag[40])
+static void tag_of(struct exchange *x, const struct query_request *a, char etag[40])
 {
     unsigned char digest[HASH_BYTES], form = (unsigned char)a->form;
     char hex[HASH_TEXT];
@@ -255,7 +255,7 @@ static void tag_of(const struct exchange *x, const struct query_request *a, char
     hash_add(&hash, query, strlen(query) + 1);
     if (a->query->verb == METHOD_POST) {
         hash_add(&hash, type != NULL ? type : "", type != NULL ? strlen(type) + 1 : 1);
-        hash_add(&hash, x->request->body != NULL ? x->request->body : "", x->request->body_bytes);
+        exchange_hash_body(x, &hash);
     }
     hash_add(&hash, &form, 1);
     if (a->text != NULL)
@@ -319,6 +319,10 @@ static void queries_compute(struct exchange *x, struct query_request *a)
     char etag[40];
     error_clear(&err);
     tag_of(x, a, etag);
+    if (work_check(&x->work, &err)) {
+        respond_error(x, &err);
+        return;
+    }
     bool batch = a->rows || (a->inputs != NULL && a->inputs->count > 1) ||
                  (a->query->takes == METHOD_TAKES_FILE && x->request->body_bytes > LONG_TEXT);
     if ((a->query->verb == METHOD_GET && respond_not_modified(x, etag)) || !queries_enter(x, batch, a->run))

@@ -116,7 +116,7 @@ void import_model_close(struct import_model *model)
 }
 
 /* Hashes what an import does: the name of the new job, and the file. */
-static void fingerprint(const struct exchange *x, uint8_t out[HASH_BYTES])
+static void fingerprint(struct exchange *x, uint8_t out[HASH_BYTES])
 {
     struct hash hash;
     const char *name = exchange_query(x, "name"), *route = x->match.route->pattern;
@@ -124,7 +124,7 @@ static void fingerprint(const struct exchange *x, uint8_t out[HASH_BYTES])
     hash_add(&hash, route, strlen(route) + 1);
     hash_add(&hash, name != NULL ? name : "", name != NULL ? strlen(name) + 1 : 0);
     hash_add(&hash, "", 1);
-    hash_add(&hash, x->request->body, x->request->body_bytes);
+    exchange_hash_body(x, &hash);
     hash_finish(&hash, out);
 }
 
@@ -143,7 +143,9 @@ void import_respond(struct exchange *x, struct storage_import *import)
         return;
     if (import->key != NULL)
         fingerprint(x, import->fingerprint);
-    if (api_draining(x->api)) {
+    if (work_check(&x->work, &err)) {
+        respond_error(x, &err);
+    } else if (api_draining(x->api)) {
         respond_problem(x, PROBLEM_UNAVAILABLE, "The daemon is shutting down and accepts no more jobs.");
     } else if (fault != NULL) {
         (void)error_set(&err, STATUS_INVALID, "/name", "%s; ?name= sets another name", fault);
@@ -176,7 +178,10 @@ static void write_result(struct exchange *x, const char *format, const struct sa
 {
     unsigned char digest[HASH_BYTES];
     char hex[HASH_TEXT];
-    hash_bytes(x->request->body, x->request->body_bytes, digest);
+    struct hash hash;
+    hash_init(&hash);
+    exchange_hash_body(x, &hash);
+    hash_finish(&hash, digest);
     hash_hex(digest, hex);
     const struct sink *out = &json->sink;
     sink_begin_object(out, NULL);

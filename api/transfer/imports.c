@@ -324,9 +324,18 @@ static bool arrived_whole(struct exchange *x)
 {
     unsigned char digest[HASH_BYTES];
     char hex[HASH_TEXT];
+    struct error err;
+    struct hash hash;
     const char *expected = exchange_query(x, "sha256");
-    hash_bytes(x->request->body, x->request->body_bytes, digest);
+    error_clear(&err);
+    hash_init(&hash);
+    exchange_hash_body(x, &hash);
+    hash_finish(&hash, digest);
     hash_hex(digest, hex);
+    if (work_check(&x->work, &err)) {
+        respond_error(x, &err);
+        return false;
+    }
     if (expected == NULL || strcmp(expected, hex) == 0)
         return true;
     respond_problem(x, PROBLEM_BAD_QUERY, "sha256: does not match the file, whose hash is %s.", hex);
