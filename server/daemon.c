@@ -151,6 +151,13 @@ static struct api_converter find_converter(struct daemon *daemon)
     return (struct api_converter){daemon->converter, converter_run};
 }
 
+enum { UPLOADS_AT_ONCE = 4 };
+
+static int imports_at_once(const struct settings *settings)
+{
+    return settings->handler_threads > 3 ? (int)settings->handler_threads - 2 : 1;
+}
+
 static enum status start_core(struct daemon *daemon, struct error *err)
 {
     const struct settings *settings = daemon->settings;
@@ -207,7 +214,8 @@ static enum status start_core(struct daemon *daemon, struct error *err)
         .queries_at_once = settings->handler_threads > 1 ? (int)settings->handler_threads / 2 : 1,
         .queries_waiting = (int)settings->handler_threads / 4,
         .query_seconds = settings->query_seconds,
-        .imports_at_once = settings->handler_threads > 3 ? (int)settings->handler_threads - 2 : 1,
+        .uploads_at_once = UPLOADS_AT_ONCE,
+        .imports_at_once = imports_at_once(settings),
     };
     return api_create(&api, &daemon->api, err);
 }
@@ -306,7 +314,8 @@ static enum status start_http(struct daemon *daemon, struct error *err)
         .allow_host = settings->allow_host,
         .tls = daemon->tls,
         .threads = (int)settings->http_threads,
-        .handlers = (int)settings->handler_threads,
+        /* uploads and imports take minutes, so each place has a further thread, and they never take all threads */
+        .handlers = (int)settings->handler_threads + UPLOADS_AT_ONCE + imports_at_once(settings),
         .connections = (int)settings->connections,
         .connections_per_address = (int)settings->connections_per_address,
         .rate_limit = settings->rate_limit,
