@@ -95,8 +95,8 @@ enum status bigwig_write(const char *const *names, const uint32_t *lengths, int 
     bigWigFile_t *to = bwOpen(path, NULL, "w");
     int failed = !to || write_all(to, names, lengths, chromosomes, intervals, count, work);
     bool stopped = work_stopped(work);
-    if (to && stopped)
-        to->isWrite = 0; /* bwClose() then only frees */
+    if (to && stopped && to->hdr)
+        to->hdr->nLevels = 0; /* spares the time for zoom levels; bwClose() frees the index only where it writes it */
     if (to)
         bwClose(to); /* writes the index */
     enum status status = stopped  ? work_check(work, err)

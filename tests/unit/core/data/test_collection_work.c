@@ -44,6 +44,8 @@ static void ends_everywhere(const char *format, const char *bytes, size_t size, 
 static void reading_ends_wherever_its_budget_ends(void **state)
 {
     static const char table[] = "a,b,label\n1,2,x\n2,3,y\n2,3,x\n", sequences[] = ">a x\nACGTTGCAACGT\n>c x y\nCCATG\n";
+    static const char genes[] = ">g\nACGTACGTACGTACGTACGT\n",
+                      exons[] = "##gff-version 3\ng\t.\texon\t3\t9\t.\t+\t.\tID=e\n";
     static char tar[1 << 14];
     size_t size = 0;
     struct archive *a = archive_write_new();
@@ -52,8 +54,8 @@ static void reading_ends_wherever_its_budget_ends(void **state)
     ends_everywhere("fasta", sequences, sizeof sequences - 1, NEGATIVES_SHUFFLE);
     assert_int_equal(archive_write_set_format_ustar(a), ARCHIVE_OK);
     assert_int_equal(archive_write_open_memory(a, tar, sizeof tar, &size), ARCHIVE_OK);
-    archive_add(a, "genes.fa", ">g\nACGTACGTACGTACGTACGT\n", 24);
-    archive_add(a, "genes.gff3", "##gff-version 3\ng\t.\texon\t3\t9\t.\t+\t.\tID=e\n", 42);
+    archive_add(a, "genes.fa", genes, strlen(genes));
+    archive_add(a, "genes.gff3", exons, strlen(exons));
     assert_int_equal(archive_write_close(a), ARCHIVE_OK);
     assert_int_equal(archive_write_free(a), ARCHIVE_OK);
     for (int n = 0; n < 3; n++) { /* an archive asks before it reads anything */
