@@ -187,11 +187,29 @@ static void tag_body(struct exchange *x)
     (void)respond_not_modified(x, etag);
 }
 
+/* Counts a large body in memory until it is sent, because slow readers may keep many of them. If there is no room, the
+ * client gets 503 instead. */
+static void count_body(struct exchange *x)
+{
+    enum { LARGE = 1 << 16 };
+    struct api_response *response = x->response;
+    struct error err;
+    error_clear(&err);
+    ledger_open(&response->account, x->api->ledger, x->work.account.owner);
+    if (response->body.capacity <= LARGE ||
+        !ledger_take(&response->account, LEDGER_TEXTS, (int64_t)response->body.capacity, &err))
+        return;
+    buf_close(&response->body);
+    buf_init(&response->body, API_DOCUMENT_MAX);
+    respond_problem(x, PROBLEM_UNAVAILABLE, "There is no room for the answer: %s.", err.message);
+}
+
 static void api_finish(struct exchange *x, const struct timespec *start)
 {
     struct api_response *response = x->response;
     if (x->match.route != NULL)
         tag_body(x);
+    count_body(x);
     response_header(response, "X-Request-Id", "%s", response->id);
     response_header(response, "X-Content-Type-Options", "nosniff");
     response_header(response, "Referrer-Policy", "no-referrer");

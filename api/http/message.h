@@ -9,6 +9,7 @@
 #include <stdint.h>
 
 #include "core/base/buf.h"
+#include "core/base/ledger.h"
 
 struct api_upload;
 
@@ -71,6 +72,7 @@ struct api_response {
     /* The body: `body.size` bytes at `body.data`, or, if `read` is set, `read_bytes` bytes that read() returns. 204 and
      * 304 have no body. A response to HEAD is the same as to GET; the adapter sends its length without the bytes. */
     struct buf body;
+    struct ledger_account account; /* of a large body in memory */
     uint64_t read_bytes;
     /* Copies up to `count` bytes of the body from `offset` to `to` and returns the number of bytes. 0 is a failure: the
      * adapter must then close the connection, because it has already sent the length. Offsets may come in any order,

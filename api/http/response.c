@@ -45,6 +45,7 @@ void api_response_close(struct api_response *response)
 {
     response_reset(response);
     buf_close(&response->body);
+    ledger_close(&response->account);
 }
 
 const char *api_response_header(const struct api_response *response, const char *name)

@@ -10,8 +10,8 @@
 
 const char *const ledger_resource_names[LEDGER_RESOURCES] = {"files", "memory", "store", "upload_places",
                                                              "import_places"};
-const char *const ledger_item_names[LEDGER_ITEMS] = {"bodies", "unpacked", "values",  "answers",
-                                                     "models", "results",  "uploads", "imports"};
+const char *const ledger_item_names[LEDGER_ITEMS] = {"bodies",  "unpacked", "values",  "answers", "models",
+                                                     "results", "texts",    "uploads", "imports"};
 
 struct owner {
     char name[LEDGER_OWNER];
@@ -29,10 +29,11 @@ struct ledger {
 static enum ledger_resource ledger_resource_of(enum ledger_item item)
 {
     static const enum ledger_resource resources[LEDGER_ITEMS] = {
-        [LEDGER_VALUES] = LEDGER_STORE,          [LEDGER_BODIES] = LEDGER_FILES,
-        [LEDGER_UNPACKED] = LEDGER_FILES,        [LEDGER_ANSWERS] = LEDGER_FILES,
-        [LEDGER_MODELS] = LEDGER_MEMORY,         [LEDGER_RESULTS] = LEDGER_MEMORY,
-        [LEDGER_UPLOADS] = LEDGER_UPLOAD_PLACES, [LEDGER_IMPORTS] = LEDGER_IMPORT_PLACES,
+        [LEDGER_TEXTS] = LEDGER_MEMORY,          [LEDGER_VALUES] = LEDGER_STORE,
+        [LEDGER_BODIES] = LEDGER_FILES,          [LEDGER_UNPACKED] = LEDGER_FILES,
+        [LEDGER_ANSWERS] = LEDGER_FILES,         [LEDGER_MODELS] = LEDGER_MEMORY,
+        [LEDGER_RESULTS] = LEDGER_MEMORY,        [LEDGER_UPLOADS] = LEDGER_UPLOAD_PLACES,
+        [LEDGER_IMPORTS] = LEDGER_IMPORT_PLACES,
     };
     return resources[item];
 }

@@ -26,6 +26,7 @@ enum ledger_item {
     LEDGER_ANSWERS,  /* files of answers of many rows */
     LEDGER_MODELS,   /* memory for models that are imported */
     LEDGER_RESULTS,  /* memory for what a query collects before it writes its answer */
+    LEDGER_TEXTS,    /* memory of answers until their readers have them */
     LEDGER_UPLOADS,  /* uploads of data sets */
     LEDGER_IMPORTS,  /* imports of models */
     LEDGER_ITEMS

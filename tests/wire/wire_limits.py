@@ -109,6 +109,14 @@ class Limits:
             client.close()
         waits(lambda: self.daemon.metric("motifd_queries_active") == 0, 60)
 
+    def answers_of_slow_readers_are_counted(self):
+        """The answer of a query stays in memory until its reader has it."""
+        slow = self.send("POST", f"/v1/jobs/{self.dna}/signal", b">a\n" + LINE.encode() * 5000, f"Content-Type: {FASTA}")
+        assert slow.recv(100).startswith(b"HTTP/1.1 200")
+        assert self.held("texts") > 1e6
+        slow.close()
+        waits(lambda: self.held("texts") == 0, 60)
+
     def sigterm_ends_requests(self):
         clients = [self.put_bed(f"t{k}") for k in range(2)]
         clients.append(self.send("POST", f"/v1/jobs/{self.dna}/signal", b">a\n" + LINE.encode() * 30000, f"Content-Type: {FASTA}"))
@@ -153,7 +161,7 @@ def main():
         with limits.daemon:
             run_checks(*((check.__name__, check) for check in (
                 limits.prepare, limits.a_sparse_import_is_refused, limits.texts_that_unpack_to_far_more_bytes_are_refused,
-                limits.an_upload_ends_when_its_client_leaves, limits.long_texts_let_others_compute, limits.sigterm_ends_requests)))
+                limits.an_upload_ends_when_its_client_leaves, limits.long_texts_let_others_compute, limits.answers_of_slow_readers_are_counted, limits.sigterm_ends_requests)))
         run_checks(("an_upload_ends_at_its_deadline", lambda: an_upload_ends_at_its_deadline(sys.argv[1], late)),
                    ("answers_of_many_rows_have_a_limit", lambda: answers_of_many_rows_have_a_limit(sys.argv[1], rows)))
 

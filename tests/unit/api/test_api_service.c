@@ -355,6 +355,33 @@ static void check_references(struct api_fixture *f, const cJSON *value)
     }
 }
 
+/* Applies changed options. */
+static void restart(struct api_fixture *f)
+{
+    api_destroy(f->api);
+    assert_int_equal(api_create(&f->options, &f->api, &f->err), STATUS_OK);
+}
+
+/* Slow readers may keep many large answers, so their memory is counted until they are sent. */
+static void large_answer_without_room_is_refused(void **state)
+{
+    struct api_fixture *f = *state;
+    assert_int_equal(ask(f, "GET", "/openapi.json", NULL), 200);
+    int64_t bytes = (int64_t)f->body_bytes;
+    assert_true(bytes > 1 << 16);
+    f->options.job_memory = bytes / 2;
+    restart(f);
+    assert_int_equal(ask(f, "GET", "/openapi.json", NULL), 503);
+    assert_non_null(strstr(f->body, "There is no room for the answer"));
+    f->options.job_memory = 4 * bytes;
+    restart(f);
+    for (int i = 0; i < 10; i++)
+        assert_int_equal(ask(f, "GET", "/openapi.json", NULL), 200);
+    assert_int_equal(ask(f, "GET", "/v1/system", NULL), 200);
+    assert_true(number_at(f, "/requests/texts") == 0 && number_at(f, "/requests/callers") == 0);
+    assert_true(number_at(f, "/requests_limits/memory") == (double)f->options.job_memory);
+}
+
 static void openapi_lists_every_route(void **state)
 {
     struct api_fixture *f = *state;
@@ -468,6 +495,7 @@ int main(int argc, char **argv)
         cmocka_unit_test_setup_teardown(page_has_a_strict_policy, api_setup, api_teardown),
         cmocka_unit_test_setup_teardown(assets_may_be_cached_forever, api_setup, api_teardown),
         cmocka_unit_test_setup_teardown(metrics_are_prometheus_text, api_setup, api_teardown),
+        cmocka_unit_test_setup_teardown(large_answer_without_room_is_refused, api_setup, api_teardown),
         cmocka_unit_test_setup_teardown(openapi_lists_every_route, api_setup, api_teardown),
         cmocka_unit_test_setup_teardown(responses_match_the_openapi_document, api_setup, api_teardown),
     };
