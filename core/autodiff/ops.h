@@ -19,6 +19,12 @@
 struct tensor *op_conv_planar(struct exec *e, const real *planes, int images, int in, int height, int width, int halo_h,
                               struct weight *w, struct weight *b);
 
+/* The same convolution of texts, whose planes would be one-hot over a vocabulary: words [images][width] are the number
+ * of the word at each position, counted from 1; 0: none, so all planes would be 0 there. The result has height 1. w:
+ * [out][vocabulary][1][kw]. Each output is a sum of columns of w, so the time does not grow with the vocabulary. */
+struct tensor *op_conv_words(struct exec *e, const real *words, int images, int width, int halo_h, struct weight *w,
+                             struct weight *b);
+
 /* Convolution of a map with zero padding that keeps the size. w: [out][in][kh][kw] with kernel 1x1, 3x3 or 1x3; b:
  * [out] or NULL; residual: a map of the result's shape that is added, or NULL. */
 struct tensor *op_conv(struct exec *e, struct tensor *x, struct weight *w, struct weight *b, struct tensor *residual);

@@ -115,6 +115,17 @@ struct sites_call {
     real *dweights, *dbias;
 };
 
+/* Adds up rows that are anywhere in memory: to = start + from[0] + from[1] + ..., in this order. A row has `blocks`
+ * blocks of MAP_LANES reals; the blocks of a row of `from` are `from_block` reals apart, those of `to` `to_block`.
+ * start: [16 blocks], which may be `to` if to_block is MAP_LANES; NULL: zeros. */
+struct sum_rows_call {
+    int blocks, count;
+    const real *const *from; /* [count] */
+    ptrdiff_t from_block, to_block;
+    const real *start;
+    real *to;
+};
+
 /* ---- maps: batch norm, sparse layer ------------------------------------------------------------ */
 
 /* y = x * scale + shift; with `relu`, y = max(0, x * scale + shift). y may be x. */
@@ -375,6 +386,7 @@ struct kernels {
     void (*planar_gradient)(const struct planar_call *call);
     void (*sites_forward)(const struct sites_call *call);
     void (*sites_gradient)(const struct sites_call *call);
+    void (*sum_rows)(const struct sum_rows_call *call);
 
     /* Overwrites moments [2][16 blocks] with those of a strip (see conv_call). */
     void (*map_moments)(int blocks, int rows, int width, struct map_strip x, double *moments);

@@ -13,6 +13,7 @@ void FAST(planar_forward)(const struct planar_call *call);
 void FAST(planar_gradient)(const struct planar_call *call);
 void FAST(sites_forward)(const struct sites_call *call);
 void FAST(sites_gradient)(const struct sites_call *call);
+void FAST(sum_rows)(const struct sum_rows_call *call);
 
 void FAST(map_moments)(int blocks, int rows, int width, struct map_strip x, double *moments);
 void FAST(map_affine)(const struct affine_call *call);

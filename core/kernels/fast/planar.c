@@ -7,7 +7,9 @@
  * sites_* run over the values that are not zero. For each such value, the forward kernel adds a column of weights to
  * each output pixel whose window contains the value. A row of outputs stays in the first-level cache. The gradient
  * kernel keeps the sums of TAPS neighbouring taps in registers. Both kernels leave out products with zero. They add all
- * other products in the same order as planar_* would (see sites_call in kernels.h). */
+ * other products in the same order as planar_* would (see sites_call in kernels.h).
+ *
+ * sum_rows adds up rows of weights, or of gradients, for words. */
 #include "core/kernels/fast/fast.h"
 #include "core/kernels/fast/simd.h"
 
@@ -197,5 +199,16 @@ void FAST(sites_gradient)(const struct sites_call *c)
         if (c->dbias)
             for (int ob = 0; ob < c->out_blocks; ob++)
                 fast_row_sums(1, c->width, c->out.at + ob * c->out.block + y * c->out.row, 0, c->dbias + ob * L);
+    }
+}
+
+void FAST(sum_rows)(const struct sum_rows_call *c)
+{
+    for (int g = 0; g < c->blocks * PV; g++) {
+        ptrdiff_t at = g / PV * c->from_block + g % PV * V;
+        vf sum = c->start ? v_load(c->start + g * V) : v_zero();
+        for (int i = 0; i < c->count; i++)
+            sum = v_add(sum, v_load(c->from[i] + at));
+        v_store(c->to + g / PV * c->to_block + g % PV * V, sum);
     }
 }

@@ -12,6 +12,7 @@ const struct kernels FAST(kernels) = {
     .planar_gradient = FAST(planar_gradient),
     .sites_forward = FAST(sites_forward),
     .sites_gradient = FAST(sites_gradient),
+    .sum_rows = FAST(sum_rows),
     .map_moments = FAST(map_moments),
     .map_affine = FAST(map_affine),
     .norm_sums = FAST(norm_sums),

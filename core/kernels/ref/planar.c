@@ -104,3 +104,14 @@ void ref_sites_gradient(const struct sites_call *c)
                     c->dbias[ob * L + o] += c->out.at[ob * c->out.block + y * c->out.row + (ptrdiff_t)x * L + o];
     }
 }
+
+void ref_sum_rows(const struct sum_rows_call *c)
+{
+    for (int block = 0; block < c->blocks; block++)
+        for (int o = 0; o < L; o++) {
+            real sum = c->start ? c->start[block * L + o] : 0;
+            for (int i = 0; i < c->count; i++)
+                sum += c->from[i][block * c->from_block + o];
+            c->to[block * c->to_block + o] = sum;
+        }
+}

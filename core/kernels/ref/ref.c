@@ -9,6 +9,7 @@ const struct kernels kernels_ref = {
     .planar_gradient = ref_planar_gradient,
     .sites_forward = ref_sites_forward,
     .sites_gradient = ref_sites_gradient,
+    .sum_rows = ref_sum_rows,
     .map_moments = ref_map_moments,
     .map_affine = ref_map_affine,
     .norm_sums = ref_norm_sums,

@@ -11,6 +11,7 @@ void ref_planar_forward(const struct planar_call *call);
 void ref_planar_gradient(const struct planar_call *call);
 void ref_sites_forward(const struct sites_call *call);
 void ref_sites_gradient(const struct sites_call *call);
+void ref_sum_rows(const struct sum_rows_call *call);
 
 void ref_map_moments(int blocks, int rows, int width, struct map_strip x, double *moments);
 void ref_map_affine(const struct affine_call *call);

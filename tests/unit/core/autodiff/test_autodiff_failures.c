@@ -29,7 +29,7 @@ struct kit {
     struct tensor *odd_rows, *odd_map;
     real *values[24], mostly[16]; /* mostly: thresholds above most of the values */
     /* Weights: */
-    struct weight *w33, *w13, *w15, *w11, *planar, *square, *b, *gain, *bias, *mean, *variance, *one_mean,
+    struct weight *w33, *w13, *w15, *w11, *planar, *words, *square, *b, *gain, *bias, *mean, *variance, *one_mean,
         *one_variance, *table, *sigma, *heads, *head_bias, *mask, *first, *second, *arc_bias, *arc_head, *base,
         *changes, *odd, *deviation, *k4;
     struct lstm_weights lstm[2];
@@ -80,6 +80,7 @@ static void open_kit(struct kit *k)
     k->w15 = weight(k, 16, 16, 1, 5);
     k->w11 = weight(k, 16, 16, 1, 1);
     k->planar = weight(k, 16, 1, 1, 1);
+    k->words = weight(k, 16, 4, 1, 3);
     k->square = weight(k, 16, 16, 0, 0);
     k->b = weight(k, 16, 0, 0, 0);
     k->gain = weight(k, 16, 0, 0, 0);
@@ -201,6 +202,9 @@ static const struct presence *names(struct kit *k)
 
 OP(planar, op_conv_planar(e, k->values[16], 2, 1, 6, 8, 1, k->planar, k->b),
    op_conv_planar(e, k->values[16], 2, 1, 6, 8, 1, k->w11, k->b))
+static const real word_numbers[2 * 8] = {1, 2, 0, 4, 4, 3, 1, 1, 0, 0, 2, 2, 2, 3, 3, 1};
+OP(words, op_conv_words(e, word_numbers, 2, 8, 0, k->words, k->b),
+   op_conv_words(e, word_numbers, 2, 8, 0, k->w33, k->b))
 OP(conv, op_conv(e, k->map, k->w33, k->b, k->second_map), op_conv(e, k->map, k->w33, k->b, k->odd_map))
 OP(conv1, op_conv(e, k->map, k->w11, NULL, NULL), op_conv(e, k->rows, k->w11, NULL, NULL))
 OP(conv_of_line, op_conv(e, k->line, k->w13, k->b, NULL), op_conv(e, k->line, k->table, k->b, NULL))
@@ -308,6 +312,7 @@ static const struct {
     const char *name;
     operation *run;
 } operations[] = {ENTRY(planar),
+                  ENTRY(words),
                   ENTRY(conv),
                   ENTRY(conv1),
                   ENTRY(conv_of_line),
@@ -456,7 +461,7 @@ static void operation_on_null_returns_null(void **state)
         for (struct tensor **t = from; t <= to; t++)
             *t = NULL;
         struct tensor *out = operations[i].run(&k.exec, &k, true);
-        bool of_weights = operations[i].run == planar || operations[i].run == embedding ||
+        bool of_weights = operations[i].run == planar || operations[i].run == words || operations[i].run == embedding ||
                           operations[i].run == weight_rows || operations[i].run == sigma_prior ||
                           operations[i].run == penalty_1 || operations[i].run == penalty_2;
         if ((out != NULL) != of_weights)
@@ -499,7 +504,7 @@ static void wrong_shapes_are_refused_with_the_name_of_the_operation(void **state
         refused += status == STATUS_INTERNAL;
         end(&k);
     }
-    assert_int_equal(refused, 37);
+    assert_int_equal(refused, 38);
     close_kit(&k);
 }
 

@@ -149,6 +149,7 @@ struct net {
     bool fused;         /* the network uses op_norm_conv() */
     double density;
     const real *planes;
+    int vocabulary; /* > 0: the network begins with words instead of with planes */
     struct weight *first_w, *first_b, *w[4], *b[4], *last_w, *last_b, *embed_w, *embed_b;
     struct batch_norm norm[5];
     real t[40];
@@ -159,9 +160,11 @@ static struct tensor *build_net(struct probe *p, const void *context)
 {
     struct net *n = (struct net *)context;
     struct exec *e = &p->exec;
-    struct tensor *x = n->input ? probe_input(p, 0)
-                                : op_conv_planar(e, n->planes, n->in.images, 1, n->in.height, n->in.width, n->in.halo_h,
-                                                 n->first_w, n->first_b);
+    struct tensor *x =
+        n->input        ? probe_input(p, 0)
+        : n->vocabulary ? op_conv_words(e, n->planes, n->in.images, n->in.width, n->in.halo_h, n->first_w, n->first_b)
+                        : op_conv_planar(e, n->planes, n->in.images, 1, n->in.height, n->in.width, n->in.halo_h,
+                                         n->first_w, n->first_b);
     for (int i = 0; i < n->units && n->fused; i++) {
         struct tensor *y = op_norm_conv(e, x, &n->norm[2 * i], n->w[2 * i], n->b[2 * i], NULL);
         x = op_norm_conv(e, y, &n->norm[2 * i + 1], n->w[2 * i + 1], n->b[2 * i + 1], x);
@@ -241,7 +244,10 @@ static void open_net(struct probe *p, struct net *n, real *planes)
     if (n->input) {
         probe_map(p, &wide, 1.0);
     } else {
-        n->first_w = probe_weight(p, 4, (int[]){n->width, 1, 1, 1}, 1.0);
+        int words = n->vocabulary, taps = words ? 5 : 1;
+        for (int i = 0; words && i < n->in.images * n->in.width; i++)
+            planes[i] = (real)(i * i % 13 % (words + 1));
+        n->first_w = probe_weight(p, 4, (int[]){n->width, words ? words : 1, 1, taps}, 1.0);
         n->first_b = probe_vector(p, n->width, 0.5);
     }
     for (int i = 0; i < 2 * n->units; i++) {
@@ -314,6 +320,20 @@ static void check_net(struct net n, bool differences)
         probe_check(&p, build_net, &n, TOLERANCE);
     }
     probe_close(&p);
+}
+
+static void sparse_backward_of_words_equals_dense_backward(void **state)
+{
+    for (int i = 0; i < 6; i++)
+        check_net((struct net){.in = {1 + i % 3, 1, 1, 40, 0, 1},
+                               .width = i % 2 ? 3 : 17,
+                               .motifs = 2,
+                               .units = i % 2,
+                               .kh = 1,
+                               .affine = true,
+                               .vocabulary = 4 + i,
+                               .density = i < 5 ? 0.03 * i : 1},
+                  i % 2);
 }
 
 static void sparse_backward_equals_dense_backward(void **state)
@@ -419,6 +439,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(regions_grow_and_unite_like_sets_of_positions),
+        cmocka_unit_test(sparse_backward_of_words_equals_dense_backward),
         cmocka_unit_test(sparse_backward_equals_dense_backward),
         cmocka_unit_test(sparse_backward_gradients_match_differences),
         cmocka_unit_test(held_statistics_give_the_exact_gradient_in_the_mean),

@@ -206,11 +206,33 @@ static void sites_give_the_sums_of_all_positions(void **state)
     }
 }
 
+static void fast_sums_of_rows_are_the_plain_ones(void **state)
+{
+    enum { ROWS = 70 };
+    FOR_EACH_TABLE(fast)
+    for (int n = 0; n < 12; n++) {
+        int blocks = 1 + n % 3, count = n / 3 * 20, block = MAP_LANES * (1 + n % 2);
+        float *rows = random_floats(1, (size_t)(ROWS * 3 * 2 * MAP_LANES)), *start = random_floats(2, 3 * MAP_LANES);
+        float y[2][3 * 2 * MAP_LANES] = {0};
+        const float *from[ROWS];
+        for (int i = 0; i < count; i++)
+            from[i] = rows + (ptrdiff_t)(i * 37 % ROWS) * blocks * block;
+        for (int k = 0; k < 2; k++) {
+            struct sum_rows_call call = {blocks, count, from, block, 2 * MAP_LANES, n % 4 ? start : NULL, y[k]};
+            (k ? fast : ref)->sum_rows(&call);
+        }
+        assert_memory_equal(y[0], y[1], sizeof y[0]);
+        free(rows);
+        free(start);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(fast_planar_conv_matches_ref),
         cmocka_unit_test(sites_give_the_sums_of_all_positions),
+        cmocka_unit_test(fast_sums_of_rows_are_the_plain_ones),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
