@@ -49,13 +49,15 @@ const struct openapi_schema openapi_schemas[] = {
      "*by text, *text text, *folds integer, *fold integer, *parts object, *warnings [Warning], *refused text", NULL,
      false},
     {"Recognised",
-     "kind text, labels RecognisedLabels, *columns RecognisedColumns, *table text, *groups RecognisedNames, "
+     "kind text, labels RecognisedLabels, *columns RecognisedColumns, *table text, *words text, *groups "
+     "RecognisedNames, "
      "*rate integer, range [number]",
      NULL, false},
     {"RecognisedLabels", "count integer, names [text], target text, *read_as text", NULL, false},
     {"RecognisedColumns",
-     "features integer, label [text], group [text], part [text], id [text], ignored [text], identifier [text]", NULL,
-     false},
+     "features integer, label [text], group [text], part [text], id [text], ignored [text], identifier [text], "
+     "text [text], left_out [text]",
+     NULL, false},
     {"RecognisedNames", "count integer, names [text]", NULL, false},
     {"DatasetKind", "kind text, preset text, accepts flag, reason text?", NULL, false},
     {"Warning", "code text, text text", NULL, false},
@@ -225,7 +227,7 @@ const struct openapi_schema openapi_schemas[] = {
     {"DataInput", "data Base64, type DataType", NULL, true},
     {"Input", NULL,
      "{'oneOf':[{'$ref':'#/components/schemas/SampleInput'},{'$ref':'#/components/schemas/ArrayInput'},"
-     "{'$ref':'#/components/schemas/DataInput'}]}",
+     "{'$ref':'#/components/schemas/DataInput'},{'type':'string','description':'a text'}]}",
      false},
     {"Inputs", NULL, "{'type':'array','items':{'$ref':'#/components/schemas/Input'},'minItems':1,'maxItems':256}",
      false},

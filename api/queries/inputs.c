@@ -372,6 +372,20 @@ static enum status read_changes(const cJSON *item, const char *pointer, struct i
     return status;
 }
 
+/* Adds a text. Its copy follows the single value, so that both are one block. */
+static enum status read_text(const char *text, struct inputs *inputs, struct error *err)
+{
+    float *value = malloc(sizeof *value + strlen(text) + 1);
+    if (value == NULL)
+        return error_memory(err, "a text");
+    *value = 0;
+    strcpy((char *)(value + 1), text);
+    enum status status = inputs_add(inputs, 0, NULL, value, err);
+    if (!status)
+        inputs->items[inputs->count - 1].text = (const char *)(value + 1);
+    return status;
+}
+
 static enum status read_input(const cJSON *item, const char *pointer, struct inputs *inputs, struct error *err)
 {
     const cJSON *sample = cJSON_GetObjectItemCaseSensitive(item, "sample");
@@ -382,11 +396,13 @@ static enum status read_input(const cJSON *item, const char *pointer, struct inp
     int members = (sample != NULL) + (array != NULL) + (data != NULL) + (type != NULL);
     if (inputs->edited)
         members += cJSON_HasObjectItem(item, "edits") + cJSON_HasObjectItem(item, "keep");
+    if (cJSON_IsString(item) && !inputs->edited)
+        return read_text(item->valuestring, inputs, err);
     if (!cJSON_IsObject(item) || forms != 1 || members != cJSON_GetArraySize(item)) {
         return error_set(
             err, STATUS_INVALID, pointer,
             "must be {\"sample\":{\"seed\":N}}, {\"array\":[...]} or {\"data\":base64,\"type\":media type}%s",
-            inputs->edited ? ", with edits and keep" : "");
+            inputs->edited ? ", with edits and keep" : ", or a text");
     }
     enum status status;
     if (sample != NULL) {

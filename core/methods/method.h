@@ -354,7 +354,8 @@ struct method_input {
     int rank;     /* ARRAY: shape and row-major values, borrowed */
     int64_t dim[4];
     const float *values;
-    int rate; /* ARRAY: samples per second of a recording; 0: unknown, so a method takes the rate of its data */
+    const char *text; /* ARRAY: a text instead of an array, borrowed; rank is then 0, and *values 0. NULL: an array */
+    int rate;         /* ARRAY: samples per second of a recording; 0: unknown, so a method takes the rate of its data */
     const struct method_edit
         /* with METHOD_TAKES_EDITS: the changes, borrowed; each of them refers to the motifs before any change */
         *edits;

@@ -15,7 +15,7 @@ static const double most_updates = 2e10;
 struct letter_grams {
     struct thread_pool *pool;
     int letters, cols, outputs, longest;
-    bool exclusive;
+    bool exclusive, numbered;
     int samples;
     size_t runs, room; /* entries of `run`, and allocated ones */
     int64_t *run;   /* the runs of all samples as numbers, ascending within a sample; after the first step: their places
@@ -42,8 +42,8 @@ static int longest_run(int letters)
     return longest < LEAST_LONGEST ? LEAST_LONGEST : longest;
 }
 
-enum status letter_grams_create(int letters, int cols, int outputs, bool exclusive, struct thread_pool *pool,
-                                struct letter_grams **out, struct error *err)
+enum status letter_grams_create(int letters, bool numbered, int cols, int outputs, bool exclusive,
+                                struct thread_pool *pool, struct letter_grams **out, struct error *err)
 {
     struct letter_grams *g = calloc(1, sizeof *g);
     *out = g;
@@ -51,6 +51,7 @@ enum status letter_grams_create(int letters, int cols, int outputs, bool exclusi
         return error_memory(err, "runs of letters");
     *g = (struct letter_grams){.pool = pool,
                                .letters = letters,
+                               .numbered = numbered,
                                .cols = cols,
                                .outputs = outputs,
                                .longest = longest_run(letters),
@@ -95,6 +96,8 @@ enum { NO_LETTER = -1, NOT_ONE_HOT = -2 };
 static int letter_at(const struct letter_grams *g, const float *planes, int col)
 {
     int found = NO_LETTER;
+    if (g->numbered)
+        return (int)planes[col] - 1;
     for (int letter = 0; letter < g->letters; letter++) {
         float value = planes[(size_t)letter * (size_t)g->cols + (size_t)col];
         if (value > 0 && (value < 1 || value > 1 || found >= 0))

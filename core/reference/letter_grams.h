@@ -20,8 +20,8 @@ struct letter_grams;
 /* letters, cols: shape of a sample, one-hot planes [letters][1][cols]. outputs: number of models. exclusive: exactly
  * one output of a sample is true, and the answer is the output with the largest score. The caller destroys the result
  * (NULL is allowed). STATUS_NO_MEMORY. */
-enum status letter_grams_create(int letters, int cols, int outputs, bool exclusive, struct thread_pool *pool,
-                                struct letter_grams **out, struct error *err);
+enum status letter_grams_create(int letters, bool numbered, int cols, int outputs, bool exclusive,
+                                struct thread_pool *pool, struct letter_grams **out, struct error *err);
 void letter_grams_destroy(struct letter_grams *grams);
 
 /* Adds the next sample. Training samples come first, then validation samples, then test samples. *letters becomes

@@ -77,7 +77,7 @@ void reference_limit(struct reference_shape *s)
 
 static bool may_have_letters(const struct reference_shape *s)
 {
-    return s->rows == 1 && s->channels > 1 && s->names > 0;
+    return s->rows == 1 && (s->channels > 1 || s->words > 0) && s->names > 0;
 }
 
 size_t reference_bytes(const struct reference_shape *s)
@@ -116,7 +116,8 @@ enum status reference_create(const struct reference_shape *shape, const struct k
         status = random_convolutions_create(shape->channels, shape->rows, shape->cols, r->columns / 2, shape->seed,
                                             &r->convolutions, err);
     if (!status && may_have_letters(shape))
-        status = letter_grams_create(shape->channels, shape->cols, r->outputs, shape->exclusive, pool, &r->grams, err);
+        status = letter_grams_create(shape->words > 0 ? shape->words : shape->channels, shape->words > 0, shape->cols,
+                                     r->outputs, shape->exclusive, pool, &r->grams, err);
     if (status) {
         reference_destroy(r);
         return status;

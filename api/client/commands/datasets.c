@@ -96,14 +96,18 @@ static int64_t already_there(struct ctl *ctl, const char *hash)
     return bytes >= 0 && bytes < 1e15 ? (int64_t)bytes : 0;
 }
 
-/* Writes the shape of a sample: "at most 80 letters", "12 columns", "at most 4410 values at 44100 Hz", or "1 x 24 x 24"
- * (channels, rows, columns). */
+/* Writes the shape of a sample: "at most 80 letters" or "words", "12 columns", "at most 4410 values at 44100 Hz", or "1
+ * x 24 x 24" (channels, rows, columns). */
 static void write_shape(const cJSON *set, char *out, size_t bytes)
 {
     const cJSON *shape = json_member(set, "shape"), *first = cJSON_GetArrayItem(json_member(set, "first"), 0);
     const struct json_text cols = json_fixed(shape, "cols", 0);
     if (json_member(first, "text") || json_member(first, "values"))
-        snprintf(out, bytes, json_member(first, "text") ? "at most %s letters" : "%s columns", cols.text);
+        snprintf(out, bytes,
+                 strcmp(json_shown(set, "kind"), "texts") == 0 ? "at most %s words"
+                 : json_member(first, "text")                  ? "at most %s letters"
+                                                               : "%s columns",
+                 cols.text);
     else if (json_member(set, "rate"))
         snprintf(out, bytes, "at most %s values at %s Hz", cols.text, json_fixed(set, "rate", 0).text);
     else
@@ -124,6 +128,8 @@ static void print_recognised(struct ctl *ctl, const cJSON *recognised)
     fputs(title[0] == ',' ? "\n" : "", ctl->out.stream);
     if (read)
         fprintf(ctl->out.stream, "labels: %s\n", read);
+    if (json_string(recognised, "words"))
+        fprintf(ctl->out.stream, "texts: %s\n", json_shown(recognised, "words"));
 }
 
 static void print_dataset(struct ctl *ctl, const cJSON *set)

@@ -6,7 +6,7 @@
 #include <strings.h>
 #include <sys/mman.h>
 
-const char *const collection_kinds[] = {"table", "images", "sequences", "recordings", "motifs", NULL};
+const char *const collection_kinds[] = {"table", "images", "sequences", "recordings", "motifs", "texts", NULL};
 const char *const collection_targets[] = {"none", "class", "sequence", "labels", "positions", "count", "number", NULL};
 
 const char *const collection_parts[] = {"training", "validation", "test", NULL};
@@ -44,6 +44,8 @@ void collection_close(struct collection *c)
     names_close(&c->columns, own);
     names_close(&c->groups, own);
     names_close(&c->records, own);
+    names_close(&c->words, own);
+    names_close(&c->texts, own);
     free(c->warning);
     for (int i = 0; i < c->recognised.columns; i++)
         free(c->recognised.column[i].name);

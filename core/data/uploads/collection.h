@@ -3,7 +3,8 @@
  *
  * A sample is an array [channels][rows][length]. Images all have the same size, and their length is cols. Recordings
  * and sequences have one row and lengths of their own, at most cols. A table's row is [1][1][columns]. Recordings are
- * mono; sequences of bases are one-hot (A, C, G, T).
+ * mono; sequences of bases are one-hot (A, C, G, T). A text has one channel: at each position the number of a word,
+ * from 1 on (texts/lexicon.h); 0 is no word.
  *
  * The target of a sample is one of these:
  * - one class;
@@ -32,7 +33,8 @@ enum collection_kind {
     COLLECTION_IMAGES,
     COLLECTION_SEQUENCES,
     COLLECTION_RECORDINGS,
-    COLLECTION_MOTIFS /* position matrices; queries compare channels with them, and jobs do not train on them */
+    COLLECTION_MOTIFS, /* position matrices; queries compare channels with them, and jobs do not train on them */
+    COLLECTION_TEXTS
 };
 enum collection_target {
     TARGET_NONE,
@@ -67,6 +69,7 @@ struct collection_warning {
 struct collection_recognised {
     char table[192];  /* the dialect of a table: "';' between fields, decimal commas" */
     char labels[128]; /* how a label's text was read: "a set of names separated by |" */
+    char words[224];  /* how texts were split, and what became of their words */
     int columns;      /* the columns of a table that are no features */
     struct collection_column {
         const char *role; /* static text: label, group, id, ignored or identifier */
@@ -78,6 +81,14 @@ struct collection_recognised {
 struct collection_moments {
     int64_t count;
     double min, max, sum, squares;
+};
+
+/* How the words of texts become numbers (texts/lexicon.h). */
+struct collection_wording {
+    int32_t blanks;    /* texts are split at blanks, not at Unicode word boundaries */
+    int32_t keep_case; /* words that differ only in case are different words */
+    int32_t buckets;   /* for words that are not in the vocabulary */
+    int32_t cut;       /* > 0: longer texts are cut to this many words */
 };
 
 struct collection {
@@ -102,6 +113,9 @@ struct collection {
     /* records: [count] the name of each sample in the file: the place of a sequence ("chr1:100-200"), or an id;
      * count 0: the samples have no names */
     struct collection_names records;
+    /* TEXTS. words: the names of the numbers from 1 on; texts: [count] as uploaded */
+    struct collection_names words, texts;
+    struct collection_wording wording;
     enum collection_scale scale; /* how methods scale the values, as the user has stated; AUTO: nothing stated */
     bool rna;                    /* the sequences are RNA, so motifs are on one strand only */
     int32_t *group;              /* [count] index into `groups`, for splits; NULL: no groups */
@@ -187,6 +201,10 @@ extern const char *const collection_negatives[]; /* "none", "shuffle", "gc"; NUL
  * REFUSE, but texts such as NaN and None are names. */
 enum collection_missing { MISSING_REFUSE, MISSING_DROP, MISSING_KEEP };
 extern const char *const collection_missing[]; /* "refuse", "drop", "keep"; NULL-terminated */
+
+/* Where texts are split into words. UNICODE: at the word boundaries of Unicode. BLANKS: at blanks. */
+enum collection_words { WORDS_UNICODE, WORDS_BLANKS };
+extern const char *const collection_words[]; /* "unicode", "blanks"; NULL-terminated */
 
 /* Options of an upload that only some formats read (options.inc); each is one bit. The member `reads` of struct
  * collection_format has the bits of the options that a format reads. */

@@ -292,7 +292,8 @@ static void counted(struct builder *b, int64_t columns)
 
 static bool always_floats(const struct collection *c)
 {
-    return c->kind == COLLECTION_TABLE || c->kind == COLLECTION_RECORDINGS || c->kind == COLLECTION_MOTIFS;
+    return c->kind == COLLECTION_TABLE || c->kind == COLLECTION_RECORDINGS || c->kind == COLLECTION_MOTIFS ||
+           c->kind == COLLECTION_TEXTS;
 }
 
 enum status builder_sample(struct builder *b, int64_t columns, float **values, struct error *err)

@@ -36,7 +36,7 @@ static char *collection_file_join(const struct collection_names *names, int64_t 
     return all;
 }
 
-static const char *const list_names[] = {"vocabulary", "columns", "groups", "records"};
+static const char *const list_names[] = {"vocabulary", "columns", "groups", "records", "words", "texts"};
 enum { NAME_LISTS = sizeof list_names / sizeof list_names[0] };
 
 static enum status add_names(struct snapshot *snapshot, const struct collection_names *names, const char *as,
@@ -79,6 +79,10 @@ static enum status add_arrays(struct snapshot *snapshot, const struct collection
         status = collection_file_add(snapshot, SNAPSHOT_I64, "rate", 1, 1, rate, err);
     if (status)
         return status;
+    if (c->kind == COLLECTION_TEXTS)
+        status = collection_file_add(snapshot, SNAPSHOT_U8, "wording", 1, sizeof c->wording, &c->wording, err);
+    if (status)
+        return status;
     if (c->rna)
         status = collection_file_add(snapshot, SNAPSHOT_U8, "rna", 1, 1, &c->rna, err);
     if (status)
@@ -116,7 +120,8 @@ static enum status add_arrays(struct snapshot *snapshot, const struct collection
 
 enum status collection_write(const struct collection *c, const struct snapshot_writer *to, struct error *err)
 {
-    const struct collection_names *lists[NAME_LISTS] = {&c->vocabulary, &c->columns, &c->groups, &c->records};
+    const struct collection_names *lists[NAME_LISTS] = {&c->vocabulary, &c->columns, &c->groups,
+                                                        &c->records,    &c->words,   &c->texts};
     const int64_t head[HEAD] = {c->kind, c->target, c->count, c->channels, c->rows, c->cols, c->longest, c->boxes};
     const int64_t rate = c->rate;
     char *text[NAME_LISTS] = {0};
@@ -186,7 +191,7 @@ static bool within(const int32_t *number, int64_t count, int stride, int low, in
 static bool read_head(struct collection *c, const struct mapped *m)
 {
     const int64_t *head = entry(m, "head", SNAPSHOT_I64, HEAD, 1);
-    if (!head || head[0] < 0 || head[0] > COLLECTION_MOTIFS || head[1] < 0 || head[1] > TARGET_NUMBER)
+    if (!head || head[0] < 0 || head[0] > COLLECTION_TEXTS || head[1] < 0 || head[1] > TARGET_NUMBER)
         return false;
     for (int i = 2; i < HEAD; i++)
         if (head[i] < (i < 6 ? 1 : 0) || head[i] > 1 << 30)
@@ -271,6 +276,22 @@ static bool find_numbers(struct collection *c, const struct mapped *m)
     return c->number && c->vocabulary.count > 0 && c->vocabulary.count <= NUMBERS_MOST && c->label_start[c->count] == 0;
 }
 
+/* Whether the values of texts are numbers of words. */
+static bool words_good(struct collection *c, const struct mapped *m)
+{
+    const struct collection_wording *wording = entry(m, "wording", SNAPSHOT_U8, 1, sizeof *wording);
+    if (c->kind != COLLECTION_TEXTS)
+        return true;
+    if (!wording || !c->values || c->channels != 1 || c->rows != 1 || c->texts.count != c->count ||
+        wording->buckets < 0 || wording->buckets >= c->words.count || wording->cut < 0)
+        return false;
+    c->wording = *wording;
+    for (int64_t i = 0; i < c->start[c->count]; i++)
+        if (!(c->values[i] >= 0 && c->values[i] <= (float)c->words.count))
+            return false;
+    return true;
+}
+
 static bool numbers_good(const struct collection *c)
 {
     int low = c->target == TARGET_POSITIONS ? -1 : 0, most = c->vocabulary.count;
@@ -309,11 +330,12 @@ enum status collection_map(int file, struct collection *c, struct error *err)
         return status;
     struct snapshot_reader reader = {&m, m.size, read_mapped};
     status = snapshot_contents(&reader, &m.entries, &m.count, err);
-    struct collection_names *names[NAME_LISTS] = {&c->vocabulary, &c->columns, &c->groups, &c->records};
+    struct collection_names *names[NAME_LISTS] = {&c->vocabulary, &c->columns, &c->groups,
+                                                  &c->records,    &c->words,   &c->texts};
     enum status found = !status && read_head(c, &m) && find_arrays(c, &m) ? STATUS_OK : STATUS_CORRUPT;
     for (int i = 0; !found && i < NAME_LISTS; i++)
         found = read_names(names[i], &m, list_names[i]);
-    if (!found && (!find_numbers(c, &m) || !numbers_good(c)))
+    if (!found && (!find_numbers(c, &m) || !words_good(c, &m) || !numbers_good(c)))
         found = STATUS_CORRUPT;
     if (!status && found)
         status = error_set(err, found, NULL,

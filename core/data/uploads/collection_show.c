@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/base/utf8.h"
 #include "core/formats/audio_wave.h"
 #include "core/genomics/genomics.h"
 
@@ -85,13 +86,17 @@ static void collection_write_first(const struct collection *c, const struct sink
 {
     const struct alphabet *alphabet = collection_alphabet(c);
     char text[LETTERS_SHOWN + 1];
-    if (alphabet == NULL && c->kind != COLLECTION_TABLE)
+    if (alphabet == NULL && c->kind != COLLECTION_TABLE && c->kind != COLLECTION_TEXTS)
         return;
     sink_begin_list(out, "first");
     for (int64_t i = 0; i < c->count && i < SAMPLES_SHOWN; i++) {
         sink_begin_object(out, NULL);
         if (alphabet != NULL) {
             (void)collection_spell(c, alphabet, i, LETTERS_SHOWN, text);
+            sink_text(out, "text", text);
+        } else if (c->kind == COLLECTION_TEXTS) {
+            size_t bytes = utf8_cut(c->texts.name[i], strlen(c->texts.name[i]), LETTERS_SHOWN);
+            (void)snprintf(text, sizeof text, "%.*s", (int)bytes, c->texts.name[i]);
             sink_text(out, "text", text);
         } else {
             write_first_values(c, i, out);
@@ -254,7 +259,7 @@ static void write_some(const char *member, const struct collection_names *names,
 /* Writes the object "recognised": how the reader understood the file, in a few lines for people and programs. */
 static void write_recognised(const struct collection *c, const struct sink *out)
 {
-    static const char *const roles[] = {"label", "group", "part", "id", "ignored", "identifier"};
+    static const char *const roles[] = {"label", "group", "part", "id", "ignored", "identifier", "text", "left_out"};
     const struct collection_recognised *r = &c->recognised;
     struct collection_moments m = collection_measure(c);
     sink_begin_object(out, "recognised");
@@ -278,6 +283,8 @@ static void write_recognised(const struct collection *c, const struct sink *out)
     }
     if (r->table[0] != '\0')
         sink_text(out, "table", r->table);
+    if (r->words[0] != '\0')
+        sink_text(out, "words", r->words);
     if (c->group) {
         write_some("groups", &c->groups, out);
         sink_end_object(out);
@@ -538,6 +545,23 @@ static enum status preview_table(const struct collection *c, struct picture **ou
     return status;
 }
 
+/* Writes the first texts, each with its label below. */
+static enum status preview_texts(const struct collection *c, struct picture **out, struct error *err)
+{
+    enum { LINES = 10 };
+    int lines = c->count < LINES ? (int)c->count : LINES;
+    char label[160];
+    enum status status = picture_create(lines * (2 * LINE + EDGE) + EDGE, WIDTH + 2 * EDGE, PAPER, out, err);
+    for (int i = 0; !status && i < lines; i++) {
+        int64_t sample = i * c->count / lines;
+        int row = EDGE + i * (2 * LINE + EDGE);
+        (void)picture_text(*out, row, EDGE, c->texts.name[sample], 1, INK);
+        label_text(c, sample, label, sizeof label);
+        write_text(*out, row + LINE, EDGE, label, WIDTH);
+    }
+    return status;
+}
+
 static enum status preview(const struct collection *c, struct picture **picture, struct error *err)
 {
     const struct alphabet *alphabet = collection_alphabet(c);
@@ -552,6 +576,8 @@ static enum status preview(const struct collection *c, struct picture **picture,
     case COLLECTION_RECORDINGS:
     case COLLECTION_MOTIFS:
         break;
+    case COLLECTION_TEXTS:
+        return preview_texts(c, picture, err);
     }
     return preview_lines(c, picture, err);
 }

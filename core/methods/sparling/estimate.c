@@ -19,9 +19,10 @@ int64_t sparling_parameters_g(const struct sparling_config *c)
 {
     int64_t w = c->width, m = c->channels_motif;
     struct sparling_geometry map = sparling_geometry(c);
+    const struct domain_shape shape = domain_shape(c);
     int64_t taps = (int64_t)map.kernel_h * map.kernel_w, unit = 2 * (2 * w) + 2 * (taps * w * w + w);
     int64_t narrow = 2 * (2 * w) + 2 * (w * w + w);
-    return ((int64_t)domain_shape(c).channels * map.first_h * map.first_w * w + w) + c->units * unit +
+    return ((int64_t)domain_planes_read(&shape) * map.first_h * map.first_w * w + w) + c->units * unit +
            c->narrow_units * narrow + (w * m + m);
 }
 

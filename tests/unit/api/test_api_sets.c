@@ -120,7 +120,9 @@ static const char *value_of(const char *option)
     static const char *const values[][2] = {{"label_column", "2"}, {"layout", "signals"}, {"negatives", "shuffle"},
                                             {"window", "0"},       {"target", "class"},   {"bins", "2"},
                                             {"scale", "robust"},   {"rate", "8000"},      {"missing", "drop"},
-                                            {"fold_names", "1"},   {"separator", ","},    {NULL, "label"}};
+                                            {"fold_names", "1"},   {"separator", ","},    {"words", "blanks"},
+                                            {"keep_case", "1"},    {"vocabulary", "9"},   {"buckets", "0"},
+                                            {"cut", "9"},          {NULL, "label"}};
     size_t i = 0;
     while (values[i][0] && strcmp(values[i][0], option) != 0)
         i++;

@@ -29,6 +29,8 @@ static void move_sample(struct builder *b, int64_t from, int64_t to, int64_t *la
         c->part[to] = c->part[from];
     if (c->records.count > 0)
         c->records.name[to] = c->records.name[from];
+    if (c->texts.count > 0)
+        c->texts.name[to] = c->texts.name[from];
 }
 
 /* Keeps the texts and boxes of the samples that stay. to: [count] the new number of each sample; -1: it is left out. */
@@ -84,14 +86,19 @@ static enum status leave_out(struct builder *b, struct error *err)
     enum status status = value_store_keep(&b->store, c->start, all, (int64_t)c->channels * c->rows, to, err);
     c->cols = 0;
     for (int64_t i = 0; !status && i < all; i++)
-        if (to[i] >= 0)
+        if (to[i] >= 0) {
             move_sample(b, i, to[i], &labels);
-        else if (c->records.count > 0)
-            free(c->records.name[i]);
+        } else {
+            if (c->records.count > 0)
+                free(c->records.name[i]);
+            if (c->texts.count > 0)
+                free(c->texts.name[i]);
+        }
     if (!status) {
         move_parts(b, to);
         c->count = count;
         c->records.count = c->records.count > 0 ? (int)count : 0;
+        c->texts.count = c->texts.count > 0 ? (int)count : 0;
         b->labels = labels;
         status = c->group ? keep_groups(b, err) : STATUS_OK;
     }

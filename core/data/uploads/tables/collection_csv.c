@@ -8,15 +8,18 @@
 
 #include "core/data/uploads/collection_build.h"
 #include "core/data/uploads/labels/builder_finish.h"
+#include "core/data/uploads/texts/text_build.h"
 #include "core/formats/table/table_columns.h"
 
 struct table {
     struct builder b;
     struct csv csv;
     struct table_columns columns;
-    int part;                /* index of the column that states parts; -1: there is none */
-    struct name_list *texts; /* [columns] the texts of identifiers so far */
-    int64_t identifiers;     /* bytes that they take */
+    int part;                     /* index of the column that states parts; -1: there is none */
+    int text;                     /* index of the column with texts; -1: the rows are no texts */
+    struct text_builder texts_of; /* with `text` */
+    struct name_list *texts;      /* [columns] the texts of identifiers so far */
+    int64_t identifiers;          /* bytes that they take */
     const struct collection_options *options;
     bool several;    /* several columns have labels, which make a set */
     bool indicators; /* of these, the cells say whether the row has the name of the column */
@@ -72,6 +75,37 @@ static void find_part(struct table *t)
     }
 }
 
+/* Finds the column with texts: as the user says, or called text, if the first row has no number there. The columns
+ * without a role are then left out. */
+static enum status find_text(struct table *t, struct error *err)
+{
+    const struct collection_options *o = t->options;
+    bool named = o->text && o->text[0] != '\0';
+    float value;
+    int column = csv_find(&t->csv, named ? o->text : "text");
+    if (named && column < 0)
+        return error_set(err, STATUS_INVALID, NULL, "row 1: text: no column is called '%.60s'", o->text);
+    bool found = column >= 0 && t->columns.role[column] == TABLE_FEATURE &&
+                 (named || (!csv_number(t->csv.field[column], &value) && o->layout != LAYOUT_SIGNALS));
+    if (named && !found)
+        return error_set(err, STATUS_INVALID, NULL, "row 1: column '%.60s' cannot be both the text and another role",
+                         o->text);
+    if (!found && o->stated & TEXT_OPTIONS)
+        return error_set(err, STATUS_INVALID, NULL,
+                         "words, keep_case, vocabulary, buckets and cut are for texts; name their column with text "
+                         "(motifctl: --text COLUMN)");
+    if (!found)
+        return STATUS_OK;
+    if (o->layout == LAYOUT_SIGNALS || o->scale != SCALE_AUTO)
+        return error_set(err, STATUS_INVALID, NULL, "%s does not apply to texts",
+                         o->layout == LAYOUT_SIGNALS ? "layout=signals" : "scale");
+    t->text = column;
+    for (int i = 0; i < t->columns.count; i++)
+        if (t->columns.role[i] == TABLE_FEATURE)
+            t->columns.role[i] = i == column ? TABLE_TEXTS : TABLE_LEFT_OUT;
+    return STATUS_OK;
+}
+
 static enum status take_part(struct table *t, struct error *err)
 {
     const char *text = t->csv.field[t->part];
@@ -85,14 +119,20 @@ static enum status take_part(struct table *t, struct error *err)
 /* Decides by the first row how the columns are read. */
 static enum status take_first(struct table *t, struct error *err)
 {
-    static const char *const roles[] = {NULL, "label", "group", "id", "ignored", "identifier", "part"};
+    static const char *const roles[] = {NULL,         "label", "group", "id",      "ignored",
+                                        "identifier", "part",  "text",  "left_out"};
     struct collection *c = t->b.c;
     bool signals = t->options->layout == LAYOUT_SIGNALS;
     enum status status = STATUS_OK;
     find_part(t);
+    status = find_text(t, err);
+    if (status)
+        return status;
     table_columns_first(&t->csv, &t->columns);
     c->kind = signals ? COLLECTION_SEQUENCES : COLLECTION_TABLE;
     c->channels = c->rows = 1;
+    if (t->text >= 0)
+        text_build_open(&t->texts_of, &t->b);
     t->texts = calloc((size_t)t->csv.columns, sizeof *t->texts);
     if (!t->texts)
         return error_memory(err, "columns");
@@ -108,10 +148,11 @@ static enum status take_first(struct table *t, struct error *err)
         else
             status = collection_names_add(&c->columns, name, err);
     }
-    if (!status && c->columns.count == 0)
+    if (!status && c->columns.count == 0 && t->text < 0)
         status = error_set(err, STATUS_INVALID, NULL,
                            "row 1: there is no column of features besides label, group and row names");
-    if (!status && signals && t->columns.labels == 1 && strcasecmp(t->csv.name[t->columns.label], "labels") == 0)
+    if (!status && (signals || t->text >= 0) && t->columns.labels == 1 &&
+        strcasecmp(t->csv.name[t->columns.label], "labels") == 0)
         t->b.usual = TARGET_LABELS; /* as in labels.csv of an archive */
     t->indicators = t->several;
     for (int i = 0; i < t->columns.labels; i++)
@@ -182,18 +223,32 @@ static enum status take_identifier(struct table *t, int column, struct error *er
         (long long)t->csv.row, name, text);
 }
 
-static enum status take_row(struct table *t, struct error *err)
+/* Whether the row is not in the validation or the test part. */
+static bool trains(const struct table *t)
+{
+    int column = t->part >= 0 ? t->part : t->columns.group;
+    return column < 0 || collection_part_named(t->csv.field[column]) <= PART_OF_TRAINING;
+}
+
+static enum status take_features(struct table *t, struct error *err)
 {
     float *values;
     int at = 0;
-    enum status status = t->texts ? STATUS_OK : take_first(t, err);
-    if (!status)
-        status = builder_sample(&t->b, t->b.c->columns.count, &values, err);
+    enum status status = builder_sample(&t->b, t->b.c->columns.count, &values, err);
     for (int i = 0; !status && i < t->csv.count; i++)
         if (t->columns.role[i] == TABLE_FEATURE)
             status = csv_value(&t->csv, i, &values[at++], err);
         else if (t->columns.role[i] == TABLE_IDENTIFIER)
             status = take_identifier(t, i, err);
+    return status;
+}
+
+static enum status take_row(struct table *t, struct error *err)
+{
+    enum status status = t->texts ? STATUS_OK : take_first(t, err);
+    if (!status)
+        status = t->text < 0 ? take_features(t, err)
+                             : text_build_add(&t->texts_of, t->csv.field[t->text], trains(t), "row", t->csv.row, err);
     if (!status)
         status = take_label(t, err);
     if (!status && t->columns.group >= 0)
@@ -234,16 +289,20 @@ static enum status warn(struct table *t, struct error *err)
     char dialect[CSV_DIALECT];
     enum status status = STATUS_OK;
     for (int i = 0; i < t->columns.count; i++)
-        if (t->columns.role[i] == TABLE_IDENTIFIER)
+        if (t->columns.role[i] == TABLE_IDENTIFIER || t->columns.role[i] == TABLE_LEFT_OUT)
             collection_list_add(&left, t->csv.name[i]);
     csv_dialect(&t->csv, dialect);
     (void)snprintf(c->recognised.table, sizeof c->recognised.table, "%s", dialect);
     if (dialect[0] != '\0')
         status = collection_warn(c, err, "table-dialect", "the table was read with %s", dialect);
-    if (!status)
+    if (!status && t->text < 0)
         status = warn_of_header(t, err);
     if (status || left.count == 0)
         return status;
+    if (t->text >= 0)
+        return collection_warn(c, err, "columns-left-out",
+                               "samples are the texts of column '%.60s', so %d other columns were left out: %s",
+                               t->csv.name[t->text], left.count, left.text);
     if (c->count == 1) /* one row does not show that all texts differ */
         return error_set(err, STATUS_INVALID, NULL, "row 2, column %s: the text is not a number", left.text);
     return collection_warn(
@@ -260,7 +319,7 @@ enum status collection_read_csv(const struct byte_source *from, const struct col
     if (!t)
         return error_memory(err, "a table");
     t->options = options;
-    t->part = -1;
+    t->part = t->text = -1;
     builder_init(&t->b, c, options, limits);
     t->b.cells = true;
     enum status status = csv_open(&t->csv, from, err);
@@ -273,6 +332,8 @@ enum status collection_read_csv(const struct byte_source *from, const struct col
         status = take_row(t, err);
     }
     t->b.rounded = t->csv.rounded;
+    if (!status && t->text >= 0)
+        status = text_build_finish(&t->texts_of, err);
     if (!status)
         status = builder_finish(&t->b, false, err);
     if (!status)
@@ -280,6 +341,7 @@ enum status collection_read_csv(const struct byte_source *from, const struct col
     for (int i = 0; t->texts && i < t->csv.columns; i++)
         name_list_close(&t->texts[i]);
     free(t->texts);
+    text_build_close(&t->texts_of);
     table_columns_close(&t->columns);
     csv_close(&t->csv);
     builder_close(&t->b);

@@ -22,7 +22,7 @@ void dataset_fit_mels(struct sparling_config *config, const struct method_given 
 /* Returns whether samples are sequences of letters: they have one row and several channels, and are not recordings. */
 static bool letters(const struct dataset_config *c, bool sound)
 {
-    return c->rows == 1 && c->channels > 1 && !sound;
+    return c->rows == 1 && (c->channels > 1 || c->words > 0) && !sound;
 }
 
 /* Sets the window and the width of g. The first convolution is as wide as a whole motif, and only few residual units
@@ -233,4 +233,17 @@ void dataset_fit(struct sparling_config *config, const struct method_given *give
         config->plateau_density = fmin(1, sparling_last_density(config) * 1.03);
     if (!has(given, "reinitialise_below"))
         config->reinitialise_below = c->positions || presence ? 0 : config->density_final * 1.5;
+}
+
+static int64_t at_most(int64_t a, int64_t b)
+{
+    return a < b ? a : b;
+}
+
+void dataset_fit_samples(struct sparling_config *config, const int64_t count[COLLECTION_PARTS])
+{
+    config->validation_samples = at_most(config->validation_samples, count[PART_OF_VALIDATION]);
+    config->test_samples = at_most(config->test_samples, count[PART_OF_TEST]);
+    config->motif_samples = at_most(config->motif_samples, count[PART_OF_TEST]);
+    config->stage_samples = at_most(config->stage_samples, count[PART_OF_TEST]);
 }

@@ -21,5 +21,8 @@ void dataset_fit_mels(struct sparling_config *config, const struct method_given 
 /* Sets window and width of g, effort, channels, pooling and schedule. given: the fields that the client has given,
  * which keep their values. */
 void dataset_fit(struct sparling_config *config, const struct method_given *given, const struct dataset_facts *facts);
+/* Limits the numbers of validation and test samples to the sizes of these parts, so that no sample is measured twice.
+ */
+void dataset_fit_samples(struct sparling_config *config, const int64_t count[COLLECTION_PARTS]);
 
 #endif

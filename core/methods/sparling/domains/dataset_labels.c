@@ -41,3 +41,23 @@ int64_t dataset_most_boxes(const struct collection *c)
         most = c->box_start[i + 1] - c->box_start[i] > most ? c->box_start[i + 1] - c->box_start[i] : most;
     return most;
 }
+
+void dataset_frequencies(const struct collection *c, const int64_t *sample, int64_t samples, int tokens, double *count,
+                         double *share)
+{
+    for (int k = 0; k < tokens; k++)
+        count[k] = share[k] = 0;
+    for (int64_t i = 0; i < samples; i++) {
+        const int32_t *label;
+        int length = collection_labels(c, sample[i], &label);
+        for (int j = 0; j < length; j++) {
+            bool first = true;
+            for (int before = 0; before < j && first; before++)
+                first = label[before] != label[j];
+            if (label[j] < 0 || label[j] >= tokens)
+                continue;
+            count[label[j]] += 1 / (double)samples;
+            share[label[j]] += first / (double)samples;
+        }
+    }
+}

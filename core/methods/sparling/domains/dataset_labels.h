@@ -14,4 +14,9 @@ int64_t dataset_most_names(const struct collection *c);
 /* Returns the largest number of boxes of a sample. */
 int64_t dataset_most_boxes(const struct collection *c);
 
+/* How often each token occurs in the labels of some samples (domain.h, frequencies()). sample: [samples]; count, share:
+ * [tokens]. */
+void dataset_frequencies(const struct collection *c, const int64_t *sample, int64_t samples, int tokens, double *count,
+                         double *share);
+
 #endif

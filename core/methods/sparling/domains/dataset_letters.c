@@ -17,20 +17,22 @@ bool dataset_has_letters(const struct collection *c, const struct collection_mom
 {
     const double least = 0.9; /* minimum share of the positions that have a letter */
     double positions = (double)m->count / c->channels;
-    return c->rows == 1 && c->channels > 1 && m->min >= 0 && m->max <= 1 && m->sum == m->squares &&
-           m->sum <= positions && m->sum >= least * positions;
+    return c->kind == COLLECTION_TEXTS || (c->rows == 1 && c->channels > 1 && m->min >= 0 && m->max <= 1 &&
+                                           m->sum == m->squares && m->sum <= positions && m->sum >= least * positions);
 }
 
-void dataset_replace_letters(float *planes, int channels, int cols, int64_t length, double share, int64_t seed,
-                             int64_t index)
+void dataset_replace_letters(float *planes, const struct domain_shape *shape, int64_t length, double share,
+                             int64_t seed, int64_t index)
 {
     struct philox from = philox_stream((uint64_t)seed, STREAM_REPLACE, (uint64_t)index);
     for (int64_t i = 0; i < length; i++) {
         if ((double)philox_u32(&from, (uint64_t)(2 * i)) >= share * 4294967296.0)
             continue;
-        int letter = (int)(philox_u32(&from, (uint64_t)(2 * i + 1)) % (uint32_t)channels);
-        for (int c = 0; c < channels; c++)
-            planes[(ptrdiff_t)c * cols + i] = c == letter ? 1 : 0;
+        int letter = (int)(philox_u32(&from, (uint64_t)(2 * i + 1)) % (uint32_t)domain_planes_read(shape));
+        if (shape->words > 0)
+            planes[i] = (float)(letter + 1);
+        for (int c = 0; shape->words == 0 && c < shape->channels; c++)
+            planes[(ptrdiff_t)c * shape->cols + i] = c == letter ? 1 : 0;
     }
 }
 

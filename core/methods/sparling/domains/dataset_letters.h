@@ -4,15 +4,16 @@
 #define MOTIF_CORE_METHODS_SPARLING_DOMAINS_DATASET_LETTERS_H
 
 #include "core/data/uploads/collection.h"
+#include "core/methods/sparling/domains/domain.h"
 
-/* Returns whether the values of a collection with one row are one-hot. Up to a tenth of the positions may have no
- * letter. */
+/* Returns whether samples are texts, or the values of a collection with one row are one-hot. Up to a tenth of the
+ * positions may have no letter. */
 bool dataset_has_letters(const struct collection *c, const struct collection_moments *m);
 
-/* Replaces each letter of a sample by a random one with probability `share`. planes: [channels][cols], of which the
- * first `length` columns are used. The result depends only on the sample, the seed and the index. */
-void dataset_replace_letters(float *planes, int channels, int cols, int64_t length, double share, int64_t seed,
-                             int64_t index);
+/* Replaces each letter, or word, of a sample by a random one with probability `share`. planes: of the shape, of which
+ * the first `length` columns are used. The result depends only on the sample, the seed and the index. */
+void dataset_replace_letters(float *planes, const struct domain_shape *shape, int64_t length, double share,
+                             int64_t seed, int64_t index);
 
 /* Sets *follows to whether labels may list names in the order of their positions. They do not if every pair of names
  * has the same order in all labels, for example because labels list names alphabetically. When a sample is read from

@@ -60,7 +60,8 @@ static enum status scale_robustly(const struct collection *c, bool own, struct s
 enum status dataset_scale(const struct collection *c, const struct collection_moments *all, struct scale *scale,
                           struct error *err)
 {
-    const bool plain = c->scale == SCALE_NONE || (c->scale == SCALE_AUTO && all->min >= 0 && all->max <= 1);
+    const bool plain = c->scale == SCALE_NONE || c->kind == COLLECTION_TEXTS ||
+                       (c->scale == SCALE_AUTO && all->min >= 0 && all->max <= 1);
     const bool own = c->rows == 1 && c->channels > 1 && !plain;
     if (c->scale == SCALE_ROBUST)
         return scale_robustly(c, own, scale, err);

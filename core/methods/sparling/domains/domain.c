@@ -38,6 +38,11 @@ size_t domain_positions(const struct domain_shape *shape)
     return (size_t)shape->rows * (size_t)shape->cols;
 }
 
+int domain_planes_read(const struct domain_shape *shape)
+{
+    return shape->words > 0 ? shape->words : shape->channels;
+}
+
 size_t domain_inputs(const struct domain_shape *shape)
 {
     return (size_t)shape->channels * domain_positions(shape);

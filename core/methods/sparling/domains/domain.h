@@ -44,15 +44,18 @@
 #include "core/data/box.h"
 #include "core/methods/method.h"
 #include "core/data/alphabet.h"
+#include "core/formats/words.h"
 
 struct sparling_config;
 
 /* Sizes that follow from a configuration, without opening the domain. */
 struct domain_shape {
     int channels, rows, cols; /* shape of an input: planes [channels][rows][cols]; with one row it is a sequence */
-    int symbols;              /* kinds of symbols in boxes, numbered from 0; at most 4096 */
-    int tokens;               /* kinds of tokens in labels, numbered from 0 */
-    int longest;    /* most tokens of a label, at most DOMAIN_LABEL; with `positions`, the number of columns */
+    int words;   /* > 0: an input is a text, of one channel: at each position the number of a word, from 1 to `words`; 0
+                    is   none */
+    int symbols; /* kinds of symbols in boxes, numbered from 0; at most 4096 */
+    int tokens;  /* kinds of tokens in labels, numbered from 0 */
+    int longest; /* most tokens of a label, at most DOMAIN_LABEL; with `positions`, the number of columns */
     bool positions; /* a label has a class for each column; needs one row */
     int numbers; /* > 0: the target is this many numbers, which token() names, and labels are empty; 0: the target is a
                     label */
@@ -198,8 +201,14 @@ struct domain {
      * each replaced by its complement. A label whose order follows positions is then reversed too. NULL: no. */
     bool (*turns)(const struct domain_state *state);
 
-    /* Converts the array of a client to planes. STATUS_INVALID with the pointer "/array" when it does not fit. Most
-     * domains call domain_planes(). */
+    /* Both NULL, or text() returns NULL: samples are no texts. text() returns the text of a sample. split() splits a
+     * text into the words at the positions of an input. */
+    const char *(*text)(const struct domain_state *state, const struct domain_request *request);
+    enum status (*split)(const struct domain_state *state, const char *text, struct word_list *words,
+                         struct error *err);
+
+    /* Converts the array, or the text, of a client to planes. STATUS_INVALID with the pointer "/array" when it does not
+     * fit. Most domains call domain_planes(). */
     enum status (*prepare)(const struct domain_state *state, const struct method_input *input, float *planes,
                            struct error *err);
     /* Adds warnings about an array of a client, as `warn` of method.h does. NULL: there are none. */
@@ -219,6 +228,8 @@ struct domain_shape domain_shape(const struct sparling_config *config);
 /* domain_inputs() returns the number of values in an input, domain_positions() the number of positions in a map. */
 size_t domain_inputs(const struct domain_shape *shape);
 size_t domain_positions(const struct domain_shape *shape);
+/* The number of planes of the first convolution: the channels of an input, or one for each word. */
+int domain_planes_read(const struct domain_shape *shape);
 
 /* An open domain. */
 struct open_domain {

@@ -17,6 +17,7 @@
 #include "core/methods/sparling/domains/dataset_letters.h"
 #include "core/methods/sparling/domains/dataset_parts.h"
 #include "core/methods/sparling/domains/dataset_spread.h"
+#include "core/methods/sparling/domains/dataset_texts.h"
 #include "core/methods/sparling/genomics/hooks.h"
 
 enum { STREAM_DRAW = 0x64726177 };
@@ -27,6 +28,7 @@ static const float UNIT_DB = 20, UNIT_ZERO_DB = -40, SHOWN_FROM = -0.5F,
 struct domain_state {
     struct collection c;
     struct domain_shape shape;
+    struct lexicon lexicon;          /* for texts */
     struct audio_spectrum *spectrum; /* for recordings; else NULL */
     int samples;                     /* number of samples of a recording, padding included */
     struct scale scale;              /* the network reads scaled values */
@@ -68,6 +70,7 @@ static void shape_of(const struct sparling_config *config, struct domain_shape *
                                        .tokens = (int)c->tokens,
                                        .longest = (int)c->longest,
                                        .positions = c->positions,
+                                       .words = (int)c->words,
                                        .numbers = c->numbers ? (int)c->tokens : 0,
                                        .boxes = (int)c->boxes,
                                        .picture_rows = c->rows > 1       ? 0
@@ -118,6 +121,7 @@ static void read_facts(struct dataset_config *d, const struct collection *c)
     d->tokens = c->vocabulary.count;
     d->positions = c->target == TARGET_POSITIONS;
     d->numbers = c->target == TARGET_NUMBER;
+    d->words = c->kind == COLLECTION_TEXTS ? c->words.count : 0;
     d->longest = d->positions ? d->cols : d->numbers ? 1 : c->longest;
     d->boxes = dataset_most_boxes(c);
 }
@@ -127,16 +131,6 @@ static void read_facts(struct dataset_config *d, const struct collection *c)
 static int64_t least(int64_t a, int64_t b)
 {
     return a < b ? a : b;
-}
-
-/* Limits the numbers of validation and test samples to the sizes of these parts, so that no sample is measured
- * twice. */
-static void fit_samples(struct sparling_config *config, const int64_t count[COLLECTION_PARTS])
-{
-    config->validation_samples = least(config->validation_samples, count[PART_OF_VALIDATION]);
-    config->test_samples = least(config->test_samples, count[PART_OF_TEST]);
-    config->motif_samples = least(config->motif_samples, count[PART_OF_TEST]);
-    config->stage_samples = least(config->stage_samples, count[PART_OF_TEST]);
 }
 
 static enum status fits(const struct collection *c, const struct sparling_config *config, struct error *err)
@@ -156,7 +150,8 @@ static enum status fits(const struct collection *c, const struct sparling_config
             err, STATUS_INVALID, at,
             "contains motifs, but SPARLING learns from sequences; the query channels compares a model with "
             "motifs");
-    const bool fixed = c->scale > SCALE_NONE && (c->kind == COLLECTION_RECORDINGS || collection_one_hot(c));
+    const bool fixed = c->scale > SCALE_NONE &&
+                       (c->kind == COLLECTION_RECORDINGS || c->kind == COLLECTION_TEXTS || collection_one_hot(c));
     if (c->scale == SCALE_COUNTS || fixed)
         return error_set(err, STATUS_INVALID, at, "was uploaded with scale=%s, but %s; upload it without scale",
                          collection_scales[c->scale],
@@ -195,7 +190,7 @@ static enum status domain_dataset_adapt(struct sparling_config *config, const st
                                             .set = c->target == TARGET_LABELS,
                                             .most = dataset_most_names(c)};
         dataset_fit(config, given, &facts);
-        fit_samples(config, division.count);
+        dataset_fit_samples(config, division.count);
     }
     division_close(&division);
     return status;
@@ -333,6 +328,7 @@ static void close_dataset(struct domain_state *s)
     audio_spectrum_destroy(s->spectrum);
     dataset_parts_close(&s->parts);
     scale_close(&s->scale);
+    lexicon_close(&s->lexicon);
     free(s);
 }
 
@@ -352,7 +348,7 @@ static enum status agree(const struct domain_state *s, const struct sparling_con
     read_facts(&now, &s->c);
     bool same = d->channels == now.channels && d->rows == now.rows && d->cols == now.cols && d->tokens == now.tokens &&
                 d->longest == now.longest && d->boxes == now.boxes && d->positions == now.positions &&
-                d->numbers == now.numbers && rate_of(d) == rate_of(&now);
+                d->numbers == now.numbers && d->words == now.words && rate_of(d) == rate_of(&now);
     return same ? STATUS_OK
                 : error_set(err, STATUS_INVALID, "/config/dataset_name", "has other sizes than the facts of the job");
 }
@@ -373,6 +369,8 @@ static enum status open_dataset(const struct sparling_config *config, const char
         status = fits(&s->c, config, err);
     if (!status)
         status = agree(s, config, hash, err);
+    if (!status && s->c.kind == COLLECTION_TEXTS)
+        status = lexicon_open(&s->c, &s->lexicon, err);
     s->letters =
         !status && genomics.dna && s->shape.channels == (int)strlen(genomics.dna->symbols) && collection_one_hot(&s->c);
     if (!status && s->letters && s->c.target == TARGET_SEQUENCE)
@@ -472,8 +470,8 @@ static enum status domain_dataset_sample(const struct domain_state *s, const str
         to_truth(s, chosen, truth);
     enum status status = to_planes(s, chosen, planes, err);
     if (!status && planes && s->replaced > 0 && request->set == DOMAIN_LESSON)
-        dataset_replace_letters(planes, s->shape.channels, s->shape.cols, collection_length(&s->c, chosen), s->replaced,
-                                request->seed, request->index);
+        dataset_replace_letters(planes, &s->shape, collection_length(&s->c, chosen), s->replaced, request->seed,
+                                request->index);
     if (!status && request->turned)
         turn(s, collection_length(&s->c, chosen), planes, truth);
     return status;
@@ -514,24 +512,8 @@ static double mean_symbols(const struct domain_state *s)
 
 static int64_t frequencies(const struct domain_state *s, double *count, double *share)
 {
-    const struct collection *c = &s->c;
-    int tokens = s->shape.tokens;
-    int64_t samples = s->parts.count[PART_OF_TRAINING];
-    for (int k = 0; k < tokens; k++)
-        count[k] = share[k] = 0;
-    for (int64_t i = 0; i < samples; i++) {
-        const int32_t *label;
-        int length = collection_labels(c, s->parts.sample[PART_OF_TRAINING][i], &label);
-        for (int j = 0; j < length; j++) {
-            bool first = true;
-            for (int before = 0; before < j && first; before++)
-                first = label[before] != label[j];
-            if (label[j] < 0 || label[j] >= tokens)
-                continue;
-            count[label[j]] += 1 / (double)samples;
-            share[label[j]] += first / (double)samples;
-        }
-    }
+    const int64_t samples = s->parts.count[PART_OF_TRAINING];
+    dataset_frequencies(&s->c, s->parts.sample[PART_OF_TRAINING], samples, s->shape.tokens, count, share);
     return samples;
 }
 
@@ -550,10 +532,22 @@ static const char *name(const struct domain_state *s, int number)
     return number >= 0 && number < s->c.vocabulary.count ? s->c.vocabulary.name[number] : NULL;
 }
 
+static const char *text(const struct domain_state *s, const struct domain_request *request)
+{
+    return s->c.texts.count > 0 ? s->c.texts.name[domain_dataset_choose(s, request)] : NULL;
+}
+
+static enum status split(const struct domain_state *s, const char *text, struct word_list *words, struct error *err)
+{
+    return dataset_text_split(&s->lexicon, text, s->shape.cols, words, err);
+}
+
 /* Accepts an array of the shape of the data set's inputs and, for recordings, also sound samples at their rate. */
 static enum status domain_dataset_prepare(const struct domain_state *s, const struct method_input *input, float *planes,
                                           struct error *err)
 {
+    if (input->text)
+        return dataset_text_read(&s->lexicon, input->text, &s->shape, planes, err);
     if (s->spectrum && input->rank == 1)
         return to_spectrogram(s, input->values, input->dim[0], planes, err);
     int64_t given = 1, cols = s->shape.cols;
@@ -562,6 +556,8 @@ static enum status domain_dataset_prepare(const struct domain_state *s, const st
     enum status status = domain_planes(&s->shape, input, -1e30, 1e30, "as in the data set", planes, err);
     if (status)
         return status;
+    if (s->shape.words > 0)
+        return dataset_text_check(&s->shape, planes, err);
     scale_planes(&s->scale, planes, s->shape.channels, s->shape.rows * cols);
     given /= s->shape.channels; /* columns after the end of a shorter sequence are 0, as in training */
     for (int c = 0; s->shape.rows == 1 && c < s->shape.channels; c++)
@@ -609,6 +605,8 @@ static void warn(const struct domain_state *s, const struct method_input *input,
 {
     int64_t count = 1;
     float low = input->values[0], high = low;
+    if (input->text || s->shape.words > 0)
+        return;
     if (s->spectrum && input->rank != 1)
         return; /* the input is a spectrogram, but `least` and `most` are the range of recordings */
     for (int d = 0; d < input->rank; d++)
@@ -691,6 +689,8 @@ const struct domain dataset_domain = {
     .test_groups = test_groups,
     .turns = turns,
     .counts = counts,
+    .text = text,
+    .split = split,
     .prepare = domain_dataset_prepare,
     .warn = warn,
     .scale = scale,

@@ -55,7 +55,9 @@ static enum status open_alike(const struct method_run *run, struct alike *a, str
 {
     const struct domain_shape *shape = &run->domain.shape;
     int reach = CHANNEL_EXTENT_REACH * sparling_geometry(&run->config).reach / 2;
-    *a = (struct alike){.rows = shape->rows > 1 ? reach : 0, .cols = reach, .features = MOMENTS * shape->channels};
+    *a = (struct alike){.rows = shape->rows > 1 ? reach : 0,
+                        .cols = reach,
+                        .features = shape->words > 0 ? shape->words : MOMENTS * shape->channels};
     a->high = 2 * a->rows + 1;
     a->wide = 2 * a->cols + 1;
     size_t window = (size_t)a->high * (size_t)a->wide, features = (size_t)a->features;
@@ -71,10 +73,30 @@ static enum status open_alike(const struct method_run *run, struct alike *a, str
                : error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory to measure the extents of channels");
 }
 
+/* Adds one position of a motif's window in a text, whose features are the words. */
+static void add_words(struct alike *a, size_t from, size_t to)
+{
+    size_t window = (size_t)a->high * (size_t)a->wide;
+    for (int k = 0; k < 2; k++) {
+        int word = (int)a->planes[k][from] - 1;
+        if (word < 0)
+            continue;
+        a->difference[(size_t)word * window + to] += k == 0 ? 1 : -1;
+        a->sum[word]++;
+        a->square[word]++;
+    }
+    a->count[to]++;
+    a->values += 2;
+}
+
 /* Adds one position of a motif's window. from: the position in a plane of the input; to: in the window. */
 static void add_position(struct alike *a, const struct domain_shape *shape, size_t from, size_t to)
 {
     size_t window = (size_t)a->high * (size_t)a->wide;
+    if (shape->words > 0) {
+        add_words(a, from, to);
+        return;
+    }
     for (int f = 0; f < a->features; f++) {
         size_t at = (size_t)(f / MOMENTS) * domain_positions(shape) + from;
         double own = (double)a->planes[0][at], other = (double)a->planes[1][at];

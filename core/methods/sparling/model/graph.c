@@ -332,7 +332,7 @@ enum status network_graph(const struct network *n, const struct graph_writer *ou
 {
     const struct sparling_config *c = &n->config;
     struct writing w = {.out = out, .value = "input"};
-    const int64_t input[4] = {-1, n->shape.channels, n->shape.rows, n->shape.cols};
+    const int64_t input[4] = {-1, domain_planes_read(&n->shape), n->shape.rows, n->shape.cols};
     const int64_t motifs[4] = {-1, c->channels_motif, n->map.rows, n->map.cols};
     const char *last[1];
     char name[NAME];

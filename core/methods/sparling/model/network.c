@@ -17,7 +17,8 @@ static void build_g(struct network *n)
 {
     const struct sparling_config *c = &n->config;
     int width = (int)c->width, motifs = (int)c->channels_motif;
-    conv_layer_build(&n->first, n->params, "g.first", n->shape.channels, width, n->map.first_h, n->map.first_w);
+    conv_layer_build(&n->first, n->params, "g.first", domain_planes_read(&n->shape), width, n->map.first_h,
+                     n->map.first_w);
     for (int i = 0; i < (int)c->units; i++) {
         char name[32];
         snprintf(name, sizeof name, "g.units.%d", i);
@@ -313,7 +314,9 @@ static struct tensor *features(struct exec *e, struct network *n, const real *in
                                const struct domain_shape *s)
 {
     int halo = n->map.kernel_h / 2;
-    struct tensor *x = op_conv_planar(e, inputs, count, s->channels, s->rows, s->cols, halo, n->first.w, n->first.b);
+    struct tensor *x =
+        s->words > 0 ? op_conv_words(e, inputs, count, s->cols, halo, n->first.w, n->first.b)
+                     : op_conv_planar(e, inputs, count, s->channels, s->rows, s->cols, halo, n->first.w, n->first.b);
     for (int i = 0; i < (int)(n->config.units + n->config.narrow_units); i++) {
         exec_done_from(e, n->unit[i].norm1.gain);
         x = residual_unit_forward(e, &n->unit[i], x);

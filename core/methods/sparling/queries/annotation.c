@@ -182,6 +182,7 @@ void annotation_close(struct annotation *annotation)
     annotation->numbers = NULL;
     annotation->motifs = NULL;
     annotation->sites = NULL;
+    query_words_close(&annotation->words);
     annotation->count = annotation->site_count = 0;
 }
 

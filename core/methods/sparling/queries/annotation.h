@@ -7,6 +7,7 @@
 #include "core/methods/sparling/model/channel_extents.h"
 #include "core/methods/sparling/model/channel_names.h"
 #include "core/methods/sparling/model/decode.h"
+#include "core/methods/sparling/queries/query_words.h"
 #include "core/metrics/motif_errors.h"
 
 enum {
@@ -46,6 +47,7 @@ struct annotation {
          * above 1/2 */
     } * sites;
     int site_count;
+    struct query_words words; /* of a text; else empty */
     float *numbers; /* [shape.numbers] the numbers that the model predicts, in the data set's units; NULL if targets are
                        no numbers */
 };

@@ -14,6 +14,7 @@
 #include "core/methods/sparling/queries/intervention.h"
 #include "core/methods/sparling/queries/name_scores.h"
 #include "core/methods/sparling/queries/query_model.h"
+#include "core/methods/sparling/queries/query_words.h"
 
 enum status sparling_open(const void *config, const struct kernels *kernels, const char *data,
                           const struct snapshot_reader *from, struct method_model **model, struct error *err)
@@ -151,6 +152,8 @@ static enum status take_input(const struct method_model *model, const struct met
                               struct domain_truth *truth, struct error *err)
 {
     const struct open_domain *domain = &model->domain;
+    if (input->text && domain->shape.words == 0)
+        return error_set(err, STATUS_INVALID, "", "is a text, but the samples of the model are no texts");
     if (input->kind == METHOD_INPUT_ARRAY && resampled(domain, input))
         return prepare_resampled(domain, input, planes, err);
     if (input->kind == METHOD_INPUT_ARRAY)
@@ -357,7 +360,9 @@ static void write_motifs(const struct annotation *annotation, const struct sink 
         sink_boolean(out, "maximal", motif->maximal);
         write_strand(annotation, &motif->at, out);
         struct box extent;
-        channel_extent_write(annotation_extent(annotation, &motif->at, &extent) ? &extent : NULL, out);
+        bool known = annotation_extent(annotation, &motif->at, &extent);
+        channel_extent_write(known ? &extent : NULL, out);
+        query_words_marked(&annotation->words, &motif->at, known ? &extent : NULL, out);
         sink_end_object(out);
     }
     sink_end_list(out);
@@ -586,6 +591,8 @@ enum status sparling_motifs(const struct method_question *question, const struct
 {
     struct inquiry inquiry;
     enum status status = inquire(question, &inquiry, err);
+    if (!status)
+        status = query_words_find(question, &inquiry.annotation.words, err);
     if (!status) {
         write_shape(&inquiry.annotation, out);
         write_motifs(&inquiry.annotation, out);
@@ -595,6 +602,7 @@ enum status sparling_motifs(const struct method_question *question, const struct
             write_record(question, out);
             write_input(&inquiry.annotation, out);
         }
+        query_words_write(&inquiry.annotation.words, out);
         status = write_letters(&inquiry, out, err);
     }
     inquiry_close(&inquiry);

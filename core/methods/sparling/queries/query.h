@@ -19,7 +19,7 @@ extern const struct method_tensor sparling_input, sparling_outputs[SPARLING_OUTP
 enum status sparling_infer(const struct method_question *question, struct buf *const outputs[], struct error *err);
 
 /* The queries of SPARLING: table, parameters and schemas (table.c). */
-enum { SPARLING_QUERIES = 14, SPARLING_SCHEMAS = 34 };
+enum { SPARLING_QUERIES = 14, SPARLING_SCHEMAS = 35 };
 extern const struct method_query sparling_queries[SPARLING_QUERIES];
 extern const struct method_schema sparling_schemas[SPARLING_SCHEMAS];
 

@@ -209,14 +209,16 @@ const struct method_query sparling_queries[SPARLING_QUERIES] = {
 
 const struct method_schema sparling_schemas[SPARLING_SCHEMAS] = {
     {"Motif",
-     "position [integer], channel integer, name text?, value number, maximal flag, *strand text, extent [integer]?",
+     "position [integer], channel integer, name text?, value number, maximal flag, *strand text, extent [integer]?, "
+     "*words [MarkedWord]",
      NULL, false},
+    {"MarkedWord", "word text, start integer, end integer", NULL, false},
     {"Alphabet", "name text, symbols [text], colours [text], unknown text, unit text", NULL, false},
     {"Axis", "unit text, length number", NULL, false},
     {"MotifInput", "shape [integer], values [number], zero number, unit number, axis Axis", NULL, false},
     {"MotifAnswer",
      "*shape [integer], *motifs [Motif], *truth [object]?, *numbers [PredictedNumber], *record text, *input "
-     "MotifInput, *alphabet Alphabet?, *letters text?",
+     "MotifInput, *alphabet Alphabet?, *letters text?, *text text",
      NULL, false},
     {"PredictedNumber", "name text, value number, *true number", NULL, false},
     {"LabelAnswer", "*truth [object]?, *numbers [PredictedNumber]", NULL, false},

@@ -317,7 +317,7 @@ static void planes_that_are_not_one_hot_have_no_letters(void **state)
     struct error err = {0};
     bool letters;
     const float good[] = {1, 0, 0, 0, 1, 0}, two[] = {1, 0, 0, 1, 1, 0}, half[] = {.5F, 0, 0, 0, 1, 0};
-    assert_int_equal(letter_grams_create(2, 3, 2, false, pool, &g, &err), STATUS_OK);
+    assert_int_equal(letter_grams_create(2, false, 3, 2, false, pool, &g, &err), STATUS_OK);
     assert_int_equal(letter_grams_add(g, good, &letters, &err), STATUS_OK);
     assert_true(letters); /* the last column has no letter */
     assert_int_equal(letter_grams_add(g, two, &letters, &err), STATUS_OK);
@@ -325,6 +325,41 @@ static void planes_that_are_not_one_hot_have_no_letters(void **state)
     assert_int_equal(letter_grams_add(g, half, &letters, &err), STATUS_OK);
     assert_false(letters);
     letter_grams_destroy(g);
+}
+
+/* Runs of the words of texts, which are numbers, are those of the same words as one-hot planes. */
+static void numbers_of_words_have_the_runs_of_one_hot_planes(void **state)
+{
+    enum { COUNT = 40, WORDS = 5, WIDE = 6 };
+    struct letter_grams *g[2];
+    struct error err = {0};
+    bool letters, done, truth[COUNT], answers[2];
+    assert_int_equal(letter_grams_create(WORDS, false, WIDE, 1, false, pool, &g[0], &err), STATUS_OK);
+    assert_int_equal(letter_grams_create(WORDS, true, WIDE, 1, false, pool, &g[1], &err), STATUS_OK);
+    for (int i = 0; i < COUNT; i++) {
+        float planes[WORDS * WIDE] = {0}, words[WIDE] = {0};
+        truth[i] = false;
+        for (int col = 0; col < WIDE - i % 2; col++) {
+            int word = (i * 7 + col * col * 3 + i * col) % (WORDS + 1);
+            words[col] = (float)word;
+            truth[i] |= word == 2;
+            if (word > 0)
+                planes[(word - 1) * WIDE + col] = 1;
+        }
+        assert_int_equal(letter_grams_add(g[0], planes, &letters, &err), STATUS_OK);
+        assert_int_equal(letter_grams_add(g[1], words, &letters, &err), STATUS_OK);
+        assert_true(letters);
+    }
+    for (int k = 0; k < 2; k++)
+        for (done = false; !done;)
+            assert_int_equal(letter_grams_step(g[k], 24, 8, truth, &done, &err), STATUS_OK);
+    for (int i = 0; i < COUNT; i++) {
+        for (int k = 0; k < 2; k++)
+            letter_grams_answer(g[k], i, &answers[k]);
+        assert_int_equal(answers[0], answers[1]);
+    }
+    letter_grams_destroy(g[0]);
+    letter_grams_destroy(g[1]);
 }
 
 static void threads_do_not_change_answers(void **state)
@@ -427,6 +462,7 @@ int main(void)
         cmocka_unit_test(reference_reads_sets),
         cmocka_unit_test(work_is_limited),
         cmocka_unit_test(planes_that_are_not_one_hot_have_no_letters),
+        cmocka_unit_test(numbers_of_words_have_the_runs_of_one_hot_planes),
         cmocka_unit_test(threads_do_not_change_answers),
         cmocka_unit_test(reference_reads_classes_and_numbers),
         cmocka_unit_test(failed_allocations_are_reported),

@@ -1,0 +1,27 @@
+/* Splits texts into words, at the word boundaries of Unicode (UAX 29, with ICU's rules for no particular language) or
+ * at blanks. Every piece that is not blank is a word, so punctuation marks are words too, and nothing is left out.
+ * Pure; any thread. */
+#ifndef MOTIF_CORE_FORMATS_WORDS_H
+#define MOTIF_CORE_FORMATS_WORDS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "core/base/error.h"
+
+struct word_at {
+    size_t at, bytes; /* bytes [at, at + bytes) of the text */
+    int first, last;  /* characters [first, last) of the text, counted as Unicode code points */
+};
+struct word_list {
+    int count;
+    struct word_at *word; /* [count] */
+    /* private */
+    void *breaks; /* ICU's iterator, which is kept for the next text */
+};
+/* Replaces the words by those of a text of valid UTF-8. A zeroed struct is allowed; the caller calls words_close().
+ * STATUS_NO_MEMORY; STATUS_LIMIT: a text of more than 2^30 bytes. */
+enum status words_split(struct word_list *words, const char *text, size_t bytes, bool blanks, struct error *err);
+void words_close(struct word_list *words);
+
+#endif

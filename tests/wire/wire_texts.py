@@ -1,0 +1,103 @@
+#!/usr/bin/env python3
+"""Tests texts from the upload to the marked words: a table of texts is stored as numbers of words, a job trains on it, and queries take texts and answer with
+the words that the model marks.
+
+usage: wire_texts.py MOTIFD"""
+import os
+import random
+import sys
+import tempfile
+import time
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "harness"))
+from daemon import Daemon, run_checks  # noqa: E402
+
+ANIMALS = ["cat", "dog", "bird"]
+FILLER = "the a of quick slow river stone blue red house garden über naïve walks runs under over near far".split()
+SMALL = {"dataset_name": "animals", "effort": "quick", "reference": False, "presence_samples": 12000, "total_samples": 30000, "reading_samples": 4000}
+
+
+def table(rows=500):
+    draw = random.Random(1)
+    lines = ["id,text,labels"]
+    for row in range(rows):
+        words = [draw.choice(FILLER) for _ in range(draw.randint(4, 9))]
+        named = draw.sample(ANIMALS, draw.randint(0, 2))
+        for animal in named:
+            words.insert(draw.randint(0, len(words)), animal.capitalize() if row % 2 else animal)
+        lines.append(f"{row},{' '.join(words)}{'.' if row % 3 else ''}{f' rare{row}' if row % 5 == 0 else ''},{'|'.join(sorted(named))}")
+    return "\n".join(lines)
+
+
+def upload(daemon, name, text, **options):
+    query = "&".join(f"{key}={value}" for key, value in options.items())
+    return daemon.ask("PUT", f"/v1/datasets/{name}?format=csv&{query}", text.encode(), "text/csv")
+
+
+def texts_are_described(daemon, job):
+    status, _, made = daemon.ask("GET", "/v1/datasets/animals")
+    assert status == 200 and made["kind"] == "texts" and made["samples"] == 500 and made["shape"]["channels"] == 1, made
+    recognised = made["recognised"]
+    assert "Unicode word boundaries, in lower case; vocabulary of 23 words" in recognised["words"], recognised
+    assert made["first"][1]["text"].split()[0].strip(".").lower() in FILLER + ANIMALS, made["first"]
+    assert daemon.ask("GET", "/v1/datasets/animals/preview")[0] == 200
+    facts = daemon.ask("GET", f"/v1/jobs/{job}")[2]["facts"]
+    assert facts["dataset_words"] == 23 + 33 and facts["dataset_channels"] == 1, facts
+
+
+def queries_take_texts(daemon, job):
+    text = "Über a river: the DOG walks."
+    status, _, answer = daemon.ask("POST", f"/v1/jobs/{job}/motifs", {"inputs": [text, "a stone", {"sample": {"seed": 2}}]})
+    assert status == 200, answer
+    dog, none, sample = answer["answers"]
+    assert dog["prediction"] == ["dog"] and none["prediction"] == [], answer
+    assert dog["text"] == text and none["text"] == "a stone", answer
+    marks = [word for motif in dog["motifs"] if motif["name"] == "dog" for word in motif["words"]]
+    assert {"word": "DOG", "start": 18, "end": 21} in marks, dog["motifs"]
+    assert sample["text"] and all(sample["text"][w["start"]:w["end"]] == w["word"] for m in sample["motifs"] for w in m["words"]), sample
+    status, _, answer = daemon.ask("POST", f"/v1/jobs/{job}/predict", {"inputs": ["the bird"]})
+    assert status == 200 and answer["answers"][0]["prediction"] == ["bird"], answer
+
+
+def numbers_of_words_are_an_input_too(daemon, job):
+    answers = daemon.ask("POST", f"/v1/jobs/{job}/motifs", {"inputs": [{"sample": {"seed": seed}} for seed in range(9)]})[2]["answers"]
+    sample = next(answer for answer in answers if answer["motifs"])
+    status, _, answer = daemon.ask("POST", f"/v1/jobs/{job}/motifs", {"inputs": [{"array": sample["input"]["values"]}]})
+    assert status == 200 and answer["answers"][0]["motifs"][0]["value"] == sample["motifs"][0]["value"], answer
+    for wrong in (0.5, 57, -1):
+        values = [wrong] + sample["input"]["values"][1:]
+        status, _, problem = daemon.ask("POST", f"/v1/jobs/{job}/motifs", {"inputs": [{"array": values}]})
+        assert status == 422 and "numbers of words, 0 to 56" in problem["errors"][0]["detail"], problem
+
+
+def wrong_texts_are_refused(daemon, job):
+    status, _, problem = daemon.ask("POST", f"/v1/jobs/{job}/motifs", {"inputs": ["the cat", "a " * 40]})
+    assert status == 422 and problem["errors"][0]["pointer"] == "/inputs/1", problem
+    assert "the text has 40 words; the longest of the data set has" in problem["errors"][0]["detail"], problem
+    status, _, problem = upload(daemon, "other", "a,label\n1,x\n2,y\n", cut=5)
+    assert status == 422 and "name their column with text" in str(problem), problem
+
+
+def train(daemon):
+    status, _, made = upload(daemon, "animals", table())
+    assert status == 201, made
+    status, _, job = daemon.ask("POST", "/v1/jobs", {"kind": "sparling", "preset": "dataset", "config": SMALL})
+    assert status == 201, job
+    for _ in range(6000):
+        now = daemon.ask("GET", f"/v1/jobs/{job['id']}")[2]
+        if now["state"] not in ("queued", "running"):
+            break
+        time.sleep(0.05)
+    assert now["state"] == "succeeded" and now["result"]["exact"] > 0.9, now
+    return job["id"]
+
+
+def main():
+    with tempfile.TemporaryDirectory() as folder:
+        with Daemon(sys.argv[1], os.path.join(folder, "db"), "--data", os.path.join(folder, "data")) as daemon:
+            job = train(daemon)
+            run_checks(*[(check.__name__, lambda check=check: check(daemon, job)) for check in (
+                texts_are_described, queries_take_texts, numbers_of_words_are_an_input_too, wrong_texts_are_refused)])
+
+
+main()
