@@ -55,6 +55,13 @@ enum status work_take(struct work *work, enum ledger_item item, int64_t amount, 
     return work != NULL ? ledger_take(&work->account, item, amount, err) : STATUS_OK;
 }
 
+enum status work_take_growth(struct work *work, size_t count, size_t bytes, struct error *err)
+{
+    enum { SMALL = 1 << 12 };
+    bool grows = count >= SMALL && (count & (count - 1)) == 0;
+    return grows ? work_take(work, LEDGER_RESULTS, (int64_t)(count * bytes), err) : STATUS_OK;
+}
+
 void work_give(struct work *work, enum ledger_item item, int64_t amount)
 {
     if (work != NULL)

@@ -8,6 +8,7 @@
 
 #include <stdatomic.h>
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #include "core/base/ledger.h"
@@ -43,5 +44,8 @@ enum status work_yield(struct work *work, struct error *err);
  * effect. */
 enum status work_take(struct work *work, enum ledger_item item, int64_t amount, struct error *err);
 void work_give(struct work *work, enum ledger_item item, int64_t amount);
+/* Takes the memory (LEDGER_RESULTS) by which an array grows for one more element of `bytes` bytes behind `count`
+ * elements (grown.h). The memory of a small array is not counted. */
+enum status work_take_growth(struct work *work, size_t count, size_t bytes, struct error *err);
 
 #endif

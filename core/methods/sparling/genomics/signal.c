@@ -47,6 +47,11 @@ static enum status turn_to(struct collecting *c, const char *record, struct erro
             c->current = (int)i;
             return STATUS_OK;
         }
+    if (c->chromosomes == FASTA_RECORDS)
+        return error_set(err, STATUS_LIMIT, NULL, "a signal may have at most %d sequences; send fewer", FASTA_RECORDS);
+    enum status status = work_take_growth(c->work, c->chromosomes, sizeof *c->chromosome, err);
+    if (status)
+        return status;
     struct chromosome *more = grown(c->chromosome, c->chromosomes, sizeof *more);
     if (!more)
         return no_memory_for_signal(err);
@@ -74,11 +79,9 @@ static enum status room_for_interval(struct collecting *c, struct error *err)
         return error_set(err, STATUS_LIMIT, NULL,
                          "a signal may have at most %d active positions; send fewer sequences, or name a channel",
                          POSITIONS);
-    if (c->count >= PIECE && (c->count & (c->count - 1)) == 0) {
-        enum status status = work_take(c->work, LEDGER_RESULTS, (int64_t)(c->count * sizeof *c->interval), err);
-        if (status)
-            return status;
-    }
+    enum status status = work_take_growth(c->work, c->count, sizeof *c->interval, err);
+    if (status)
+        return status;
     struct bigwig_interval *more = grown(c->interval, c->count, sizeof *more);
     if (!more)
         return no_memory_for_signal(err);
@@ -164,13 +167,14 @@ static enum status take_lengths(const struct method_question *question, struct c
     enum status status = genome_open(question->model->data, asked->genome, &genome, err);
     if (status)
         return status;
-    for (size_t i = 0; i < c->chromosomes; i++) {
+    for (size_t i = 0; !status && i < c->chromosomes; i++) {
         const struct faidx_sequence *there = faidx_find(&genome, c->chromosome[i].name);
         if (there && there->length > c->chromosome[i].length)
             c->chromosome[i].length = there->length;
+        status = work_check(question->work, err);
     }
     faidx_close(&genome);
-    return STATUS_OK;
+    return status;
 }
 
 static void close_collecting(struct collecting *c)

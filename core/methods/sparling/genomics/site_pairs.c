@@ -19,6 +19,7 @@ struct kept_site {
 };
 
 struct pairing {
+    struct work *work;
     struct site_finder *finder;
     struct motif_site_list sites; /* sites of the current record */
     struct kept_site *site;       /* the sites of all records */
@@ -38,12 +39,18 @@ static enum status take_window(void *context, const struct scan_window *window, 
         return error_set(err, STATUS_LIMIT, NULL, "a record of more than 2147483647 bases has no pairs");
     for (size_t i = 0; i < p->sites.count; i++) {
         const struct motif_site *s = &p->sites.site[i];
+        status = work_take_growth(p->work, p->count, sizeof *p->site, err);
+        if (status)
+            return status;
         struct kept_site *more = grown(p->site, p->count, sizeof *more);
         if (!more)
             return error_memory(err, "pairs of motifs");
         p->site = more;
         p->site[p->count++] = (struct kept_site){s->channel, (int32_t)s->start, (int32_t)s->end, s->strand};
     }
+    status = work_take_growth(p->work, p->records, sizeof *p->end, err);
+    if (status)
+        return status;
     size_t *more = grown(p->end, p->records, sizeof *more);
     if (!more)
         return error_memory(err, "pairs of motifs");
@@ -78,19 +85,25 @@ static int bases_between(const struct kept_site *a, const struct kept_site *b)
     return a->start <= b->start ? b->start - a->end : a->start - b->end;
 }
 
-/* Adds the closest pair of a site of channel a in record i and a site of channel b in record j. */
+/* Adds the closest pair of a site of channel a in record i and a site of channel b in record j. A long record has very
+ * many pairs, so the search ends early when the budget has ended. */
 static void add_closest(const struct pairing *p, size_t i, int a, size_t j, int b, struct relation *r)
 {
     const struct kept_site *one = NULL, *two = NULL;
-    for (size_t x = first_of(p, i); x < p->end[i]; x++)
+    for (size_t x = first_of(p, i); x < p->end[i]; x++) {
+        const struct kept_site *s = &p->site[x];
+        if (s->channel != a)
+            continue;
+        if (work_stopped(p->work))
+            return;
         for (size_t y = first_of(p, j); y < p->end[j]; y++) {
-            const struct kept_site *s = &p->site[x], *t = &p->site[y];
-            if (s->channel != a || t->channel != b || bases_between(s, t) < 0 ||
-                (one && bases_between(s, t) >= bases_between(one, two)))
+            const struct kept_site *t = &p->site[y];
+            if (t->channel != b || bases_between(s, t) < 0 || (one && bases_between(s, t) >= bases_between(one, two)))
                 continue;
             one = s;
             two = t;
         }
+    }
     if (!one)
         return;
     r->records++;
@@ -136,7 +149,7 @@ static void write_pair(const struct pairing *p, int a, int b, const int *with, c
     struct relation seen = {0}, chance = {0};
     int both = 0;
     size_t first = SIZE_MAX, last = SIZE_MAX;
-    for (size_t i = 0; i < p->records; i++) {
+    for (size_t i = 0; i < p->records && !work_stopped(p->work); i++) {
         if (!has_site(p, i, a) || !has_site(p, i, b))
             continue;
         both++;
@@ -168,7 +181,7 @@ static enum status write_pairs(const struct method_question *question, const str
     int *with = calloc((size_t)p->channels, sizeof *with);
     if (!with)
         return error_memory(err, "pairs of motifs");
-    for (size_t i = 0; i < p->records; i++)
+    for (size_t i = 0; i < p->records && !work_stopped(question->work); i++)
         for (int c = 0; c < p->channels; c++)
             with[c] += has_site(p, i, c);
     sink_integer(out, "records", (int64_t)p->records);
@@ -176,18 +189,18 @@ static enum status write_pairs(const struct method_question *question, const str
     sink_begin_list(out, "pairs");
     for (int a = 0; !status && a < p->channels; a++)
         for (int b = a + 1; !status && b < p->channels; b++) {
-            status = work_check(question->work, err);
+            status = work_yield(question->work, err);
             if (!status && with[a] >= LEAST_RECORDS && with[b] >= LEAST_RECORDS)
                 write_pair(p, a, b, with, out);
         }
     sink_end_list(out);
     free(with);
-    return status;
+    return status ? status : work_check(question->work, err);
 }
 
 enum status pairs_answer(const struct method_question *question, const struct sink *out, struct error *err)
 {
-    struct pairing p = {.channels = (int)question->model->network->config.channels_motif};
+    struct pairing p = {.channels = (int)question->model->network->config.channels_motif, .work = question->work};
     const struct scan_target to = {&p, take_window};
     enum status status = site_finder_create(question, &p.finder, err);
     if (!status)

@@ -193,6 +193,21 @@ static void a_pause_spares_calls_of_stop(void **state)
     assert_true(asked.calls <= 1);
 }
 
+static void the_growth_of_large_arrays_is_taken(void **state)
+{
+    struct ledger *ledger = open_ledger(0, 4096 * 8);
+    struct work work = {.account = account_of(ledger, "")};
+    struct error cause = {0};
+    (void)state;
+    for (size_t count = 0; count < 8192; count++)
+        assert_ok(work_take_growth(&work, count, 8, &cause));
+    assert_true(work.account.held[LEDGER_RESULTS] == 4096 * 8);
+    assert_int_equal(work_take_growth(&work, 8192, 8, &cause), STATUS_LIMIT);
+    assert_ok(work_take_growth(NULL, 8192, 8, &cause));
+    ledger_close(&work.account);
+    ledger_destroy(ledger);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -204,6 +219,7 @@ int main(void)
         cmocka_unit_test(work_ends_at_its_deadline),
         cmocka_unit_test(work_lets_others_go_first),
         cmocka_unit_test(a_pause_spares_calls_of_stop),
+        cmocka_unit_test(the_growth_of_large_arrays_is_taken),
     };
     return cmocka_run_group_tests_name("ledger", tests, NULL, NULL);
 }
