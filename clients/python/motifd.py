@@ -11,6 +11,7 @@ interface can do. Every daemon serves this file at /motifd.py.
 from __future__ import annotations
 
 import base64
+import csv
 import hashlib
 import html
 import http.client
@@ -991,8 +992,8 @@ class Channels(List[Channel]):
 class Motifs(_TransformerMixin, _Estimator):
     """SPARLING: finds the motifs that decide the labels, from labels alone, or the motifs that change numbers.
 
-    X: images [n][rows][cols] or [n][rows][cols][channels], signals [n][length], a list of texts of letters, or with sample_rate a list of
-    recordings (numbers in [-1, 1]). Y: labels of the whole input (see fit).
+    X: images [n][rows][cols] or [n][rows][cols][channels], signals [n][length], a list of texts, or with sample_rate a list of recordings
+    (numbers in [-1, 1]). Texts of several words are split into words; others are sequences of bases. Y: labels of the whole input (see fit).
 
     url: address of the daemon or a Client. effort: quick, normal or thorough, if the daemon has this field. total_samples: upper limit of
     the training. config: further fields of the kind `sparling`. sparse: transform() returns coordinates instead of dense maps.
@@ -1059,7 +1060,8 @@ class Motifs(_TransformerMixin, _Estimator):
 
     def _files(self, X: Any, labels: _Labels, groups: Any, boxes: Any) -> Tuple[Any, str, Dict[str, str]]:
         if isinstance(X[0], str) or self.sample_rate:
-            if boxes is not None or (isinstance(X[0], str) and groups is not None):
+            self.words_ = isinstance(X[0], str) and any(len(text.split()) > 1 for text in X)
+            if boxes is not None or (isinstance(X[0], str) and groups is not None and not self.words_):
                 raise ValueError("boxes and groups need arrays; upload a file with Client.upload() instead")
             sets = labels.form in ("set", "flags")
             separator = _separator(labels.columns) if sets else None
@@ -1069,10 +1071,13 @@ class Motifs(_TransformerMixin, _Estimator):
             options = {"number": {"target": "number"}, "class": {"target": "class"}, "sequence": {"target": "sequence"}}.get(labels.form, {})
             if sets:
                 options = {"target": "labels", "separator": separator or "blank"}
+            if self.words_:
+                return _texts(X, words, sets, groups), "csv", {"target": "sequence", **options} if labels.form == "words" else options
             if isinstance(X[0], str):
                 wrong = next((text for text in X if not text.isalpha()), None)
                 if wrong is not None:
-                    raise ValueError(f"X must contain texts of letters only; got {str(wrong)[:60]!r}. Read files into arrays, or use Client.upload()")
+                    raise ValueError(f"X must contain texts of letters, or of several words; got {str(wrong)[:60]!r}. "
+                                     "Read files into arrays, or use Client.upload()")
                 records = "".join(f">s{at} {label}\n{letters}\n" for at, (letters, label) in enumerate(zip(X, words)))
                 return records.encode(), "fasta", options
             return _recordings(X, self.sample_rate, words, sets, groups), "tar", options
@@ -1096,6 +1101,8 @@ class Motifs(_TransformerMixin, _Estimator):
     def _inputs(self, X: Any) -> Any:
         self._fitted()
         X = _plain(_columns(X, getattr(self, "feature_names_in_", None)))
+        if isinstance(X[0], str) and getattr(self, "words_", False):
+            return [str(text) for text in X]
         if isinstance(X[0], str):
             return [{"data": base64.b64encode(f">s\n{letters}\n".encode()).decode(), "type": "text/x-fasta"} for letters in X]
         if self.sample_rate:
@@ -1121,9 +1128,9 @@ class Motifs(_TransformerMixin, _Estimator):
         return SparseMaps((count, *shape), np.concatenate(coordinates, 1), np.concatenate(values))
 
     @staticmethod
-    def _map(job: Job, one: Dict[str, str]) -> np.ndarray:
-        body = base64.b64decode(one["data"])
-        answer = job.client.request("POST", f"/v1/jobs/{job.id}/motifs", body, {"Accept": NPY, "Content-Type": one["type"]})
+    def _map(job: Job, one: Union[str, Dict[str, str]]) -> np.ndarray:
+        body, type = (json.dumps({"inputs": [one]}).encode(), JSON) if isinstance(one, str) else (base64.b64decode(one["data"]), one["type"])
+        answer = job.client.request("POST", f"/v1/jobs/{job.id}/motifs", body, {"Accept": NPY, "Content-Type": type})
         return np.load(io.BytesIO(answer.body), allow_pickle=False)
 
     def predict(self, X: Any) -> np.ndarray:
@@ -1167,14 +1174,16 @@ class Motifs(_TransformerMixin, _Estimator):
 
     def boxes(self, X: Any) -> List[List[Dict[str, Any]]]:
         """Returns for each input its maximal motifs: {"box": [row0, row1, col0, col1], "channel", "name", "value"}. The box is the extent of
-        the motif if the daemon gives one, otherwise its footprint."""
+        the motif if the daemon gives one, otherwise its footprint. The motifs of a text have "words" too: [{"word", "start", "end"}], where the word is
+        text[start:end]."""
         listed = self._fitted().ask("channels")
         names = {row["channel"]: self._channel_name(row) for row in listed["channels"]}
         out = []
         for answer in self._fitted().ask_each("motifs", self._inputs(X)):
             rows, cols = answer["shape"][:2]
             out.append([{"box": _box(motif, rows, cols, listed["footprint"]), "channel": motif["channel"],
-                         "name": names.get(motif["channel"], f"channel {motif['channel']}"), "value": motif["value"]}
+                         "name": names.get(motif["channel"], f"channel {motif['channel']}"), "value": motif["value"],
+                         **({"words": motif["words"]} if "words" in motif else {})}
                         for motif in answer["motifs"] if motif.get("maximal", True)])
         return out
 
@@ -1193,6 +1202,15 @@ def _wav(samples: Any, rate: int) -> bytes:
         file.setnchannels(1), file.setsampwidth(2), file.setframerate(rate)
         file.writeframes((np.clip(np.asarray(samples, float), -1, 1) * 32767).astype("<i2").tobytes())
     return out.getvalue()
+
+
+def _texts(X: Any, labels: List[str], sets: bool, groups: Any) -> bytes:
+    out = io.StringIO()
+    table = csv.writer(out)
+    table.writerow(["text", "labels" if sets else "label"] + (["group"] if groups is not None else []))
+    for at, (text, label) in enumerate(zip(X, labels)):
+        table.writerow([text, label] + ([str(groups[at])] if groups is not None else []))
+    return out.getvalue().encode()
 
 
 def _recordings(X: Any, rate: int, words: List[str], sets: bool, groups: Any) -> bytes:

@@ -70,6 +70,20 @@ def numbers_of_words_are_an_input_too(daemon, job):
         assert status == 422 and "numbers of words, 0 to 56" in problem["errors"][0]["detail"], problem
 
 
+def python_client_trains_on_texts(daemon, job):
+    sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "clients", "python"))
+    import motifd
+    rows = [line.split(",") for line in table().splitlines()[1:]]
+    texts, names = [row[1] for row in rows], [set(row[2].split("|")) - {""} for row in rows]
+    small = {name: value for name, value in SMALL.items() if name not in ("dataset_name", "effort", "total_samples")}
+    model = motifd.Motifs(f"http://127.0.0.1:{daemon.port}", effort="quick", total_samples=SMALL["total_samples"], config=small, progress=False)
+    model.fit(texts, names)
+    assert model.predict(["the Bird walks.", "a stone."]).tolist() == [{"bird"}, set()]
+    boxes = model.boxes(["the Bird walks."])[0]
+    assert any({"word": "Bird", "start": 4, "end": 8} in box["words"] for box in boxes if box["name"] == "bird"), boxes
+    assert model.transform(texts[:2]).shape[0] == 2
+
+
 def wrong_texts_are_refused(daemon, job):
     status, _, problem = daemon.ask("POST", f"/v1/jobs/{job}/motifs", {"inputs": ["the cat", "a " * 40]})
     assert status == 422 and problem["errors"][0]["pointer"] == "/inputs/1", problem
@@ -97,7 +111,7 @@ def main():
         with Daemon(sys.argv[1], os.path.join(folder, "db"), "--data", os.path.join(folder, "data")) as daemon:
             job = train(daemon)
             run_checks(*[(check.__name__, lambda check=check: check(daemon, job)) for check in (
-                texts_are_described, queries_take_texts, numbers_of_words_are_an_input_too, wrong_texts_are_refused)])
+                texts_are_described, queries_take_texts, numbers_of_words_are_an_input_too, python_client_trains_on_texts, wrong_texts_are_refused)])
 
 
 main()
