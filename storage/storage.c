@@ -78,20 +78,20 @@ static enum status check_file_system(struct storage *storage, struct error *err)
     return STATUS_OK;
 }
 
-static enum status set_pragmas(struct db *db, struct error *err)
+static enum status set_pragmas(struct db *db, bool empty, struct error *err)
 {
-    /* page_size and auto_vacuum have an effect only while the file is empty. If secure_delete were on, SQLite would
-     * write zeros over every page of a deleted checkpoint. */
-    enum status status = db_exec(db,
-                                 "PRAGMA page_size=8192;"
-                                 "PRAGMA auto_vacuum=INCREMENTAL;"
-                                 "PRAGMA secure_delete=OFF;"
-                                 "PRAGMA foreign_keys=ON;"
-                                 "PRAGMA temp_store=MEMORY;"
-                                 "PRAGMA cache_size=-4096;"
-                                 "PRAGMA wal_autocheckpoint=0;"
-                                 "PRAGMA journal_size_limit=8388608",
-                                 err);
+    /* page_size and auto_vacuum have an effect only while the file is empty; auto_vacuum would write, also to a full
+     * disk. If secure_delete were on, SQLite would write zeros over every page of a deleted checkpoint. */
+    enum status status = empty ? db_exec(db, "PRAGMA page_size=8192; PRAGMA auto_vacuum=INCREMENTAL", err) : STATUS_OK;
+    if (!status)
+        status = db_exec(db,
+                         "PRAGMA secure_delete=OFF;"
+                         "PRAGMA foreign_keys=ON;"
+                         "PRAGMA temp_store=MEMORY;"
+                         "PRAGMA cache_size=-4096;"
+                         "PRAGMA wal_autocheckpoint=0;"
+                         "PRAGMA journal_size_limit=8388608",
+                         err);
     if (status)
         return status;
     sqlite3_stmt *stmt;
@@ -146,6 +146,7 @@ static enum status open_writer(struct storage *storage, struct error *err)
 {
     struct db *db = &storage->writer.db;
     int64_t version = 0;
+    file_limits_are_full();
     enum status status = file_hold(storage, err);
     if (status)
         return status;
@@ -164,7 +165,7 @@ static enum status open_writer(struct storage *storage, struct error *err)
         status = db_exec(db, "PRAGMA synchronous=OFF", err);
     if (status)
         return status;
-    status = set_pragmas(db, err);
+    status = set_pragmas(db, version == 0, err);
     if (status)
         return status;
     status = schema_migrate(&storage_schema, db, version, err);
@@ -174,8 +175,14 @@ static enum status open_writer(struct storage *storage, struct error *err)
     if (status)
         return status;
     status = recover(storage, err);
-    if (status)
+    if (status == STATUS_FULL) { /* reads work, and the first write that fits on the disk comes after the cleanup */
+        log_line(&storage->log, LOG_LEVEL_WARN,
+                 "the disk is full: jobs of the last process return to the queue when it has space");
+        storage->writer.recover = recover;
+        error_clear(err);
+    } else if (status) {
         return status;
+    }
     return id_resume(&storage->ids, db, err);
 }
 

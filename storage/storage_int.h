@@ -47,6 +47,9 @@ struct command {
 
 struct writer {
     struct db db; /* after the start, only the writing thread uses it */
+    /* Cleans up after the last process. NULL: done. If the disk was full at the start, the writing thread calls this
+     * before the next commit. */
+    enum status (*recover)(struct storage *storage, struct error *err);
     pthread_t thread;
     bool started;
     pthread_mutex_t lock;
@@ -234,6 +237,9 @@ enum status id_next(struct id_source *ids, int64_t now_ms, char id[STORAGE_ID], 
 /* file.c: opens, creates and locks the database file, and records its identity. CONFLICT: another process has it open,
  * perhaps under another name. storage_close() closes the descriptor. */
 enum status file_hold(struct storage *storage, struct error *err);
+/* From now on, SQLite reports a write beyond a quota or beyond the limit on the size of files as it reports a full
+ * disk, after which the store continues. Otherwise the store would refuse all further writes. */
+void file_limits_are_full(void);
 /* Records which file is the write-ahead log, which SQLite keeps while a connection is open. */
 enum status file_identify_log(struct storage *storage, struct error *err);
 /* Returns UNAVAILABLE if the path of the database or of its log no longer names the open file, because somebody moved,

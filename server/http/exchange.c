@@ -490,6 +490,8 @@ void exchange_on_completed(void *context, struct MHD_Connection *connection, voi
     streams_close(exchange->stream);
     body_close(&exchange->body);
     api_upload_close(http->options.api, exchange->upload);
+    if (exchange->close)
+        reaper_linger(http->reaper, exchange->watch);
     reaper_enter(http->reaper, exchange->watch, REAPER_IDLE);
     free(exchange->target);
     free(exchange);

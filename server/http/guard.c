@@ -185,13 +185,15 @@ static bool check_host(const struct guard_rules *rules, const struct guard_reque
 
 /* Refuses requests that change something and come from pages of other sites, because such pages can send simple
  * requests to this daemon. */
-static bool check_origin(const struct guard_request *request, struct guard_verdict *verdict)
+static bool check_origin(const struct guard_rules *rules, const struct guard_request *request,
+                         struct guard_verdict *verdict)
 {
     const char *origin = guard_header(request, "Origin"), *host = guard_header(request, "Host");
     if (origin == NULL || strcmp(request->method, "GET") == 0 || strcmp(request->method, "HEAD") == 0)
         return true;
-    const char *authority = strstr(origin, "://");
-    if (authority == NULL || host == NULL || strcasecmp(authority + 3, host) != 0)
+    /* A proxy in front of this daemon may offer TLS, so https is right for both. */
+    bool https = strncasecmp(origin, "https://", 8) == 0, http = strncasecmp(origin, "http://", 7) == 0;
+    if (!(https || (http && !rules->tls)) || host == NULL || strcasecmp(origin + (https ? 8 : 7), host) != 0)
         return guard_refuse(verdict, 403, "Forbidden", "requests from pages of another origin are refused", false);
     return true;
 }
@@ -202,7 +204,8 @@ bool guard_check(const struct guard_rules *rules, const struct guard_request *re
     for (size_t i = 0; i < sizeof known_methods / sizeof known_methods[0]; i++)
         known = known || strcmp(request->method, known_methods[i]) == 0;
     if (!check_fields(rules, request, verdict) || !check_singles(request, verdict) ||
-        !check_framing(request, verdict) || !check_host(rules, request, verdict) || !check_origin(request, verdict))
+        !check_framing(request, verdict) || !check_host(rules, request, verdict) ||
+        !check_origin(rules, request, verdict))
         return false;
     if (!known)
         return guard_refuse(verdict, 501, "Not implemented", "this method is not supported", true);

@@ -29,6 +29,7 @@ struct guard_request {
 
 struct guard_rules {
     bool loopback;          /* true if the daemon listens on a loopback address */
+    bool tls;               /* true if the daemon's connections use TLS */
     const char *allow_host; /* further accepted names, separated by commas; "" for none */
     size_t target_max;      /* upper limit of the bytes of the request target */
     size_t headers_max;     /* upper limit of the bytes of all names and values together */

@@ -85,8 +85,7 @@ static enum status start_daemon(struct http *http, bool v6, struct error *err)
         {MHD_OPTION_END, 0, NULL},
     };
     unsigned flags = MHD_USE_EPOLL_INTERNAL_THREAD | MHD_USE_ITC | MHD_USE_NO_LISTEN_SOCKET | MHD_USE_ERROR_LOG |
-                     MHD_ALLOW_SUSPEND_RESUME | MHD_USE_PEDANTIC_CHECKS | (v6 ? (unsigned)MHD_USE_IPv6 : 0u) |
-                     (tls ? (unsigned)MHD_USE_TLS : 0u);
+                     MHD_ALLOW_SUSPEND_RESUME | (v6 ? (unsigned)MHD_USE_IPv6 : 0u) | (tls ? (unsigned)MHD_USE_TLS : 0u);
     unsigned threads = http->options.threads > 1 ? (unsigned)http->options.threads : 0;
     /* clang-format off: one option per line */
     http->daemon = MHD_start_daemon(
@@ -128,6 +127,7 @@ enum status http_start(const struct http_options *options, struct http **http, s
     made->listener = -1;
     made->rules = (struct guard_rules){
         .loopback = options->loopback,
+        .tls = options->tls,
         .allow_host = options->allow_host,
         .target_max = API_TARGET_MAX,
         .headers_max = HEADER_BYTES_MAX,

@@ -1,6 +1,8 @@
 /* One thread visits all watched connections and cuts those that are late in their phase. */
 #include "server/http/reaper.h"
 
+#include <errno.h>
+#include <fcntl.h>
 #include <linux/tcp.h>
 #include <netinet/in.h>
 #include <pthread.h>
@@ -9,19 +11,33 @@
 #include <stdlib.h>
 #include <sys/socket.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "core/base/parallel/timed_cond.h"
+
+#define LINGER_MS 5000    /* longest time for which the bytes after the last answer are dropped */
+#define LINGER_TICK_MS 10 /* pause between two reads of these bytes */
+#define LINGER_READS 64   /* reads of one connection at a time */
+#define LINGERING_MOST 64 /* further connections end at once */
 
 struct reaper_watch {
     struct reaper_watch *next, *previous;
     int fd;
     enum reaper_phase phase;
     int64_t since;            /* start of the phase, monotonic milliseconds */
+    bool linger;              /* the client may still be sending when the connection ends */
     uint64_t received, acked; /* total bytes received and acknowledged on the connection when the phase started */
+};
+
+struct lingering { /* a connection whose last answer was sent */
+    int fd;
+    int64_t until;
 };
 
 struct reaper {
     struct reaper_limits limits;
+    struct lingering lingering[LINGERING_MOST];
+    int lingering_count;
     pthread_mutex_t lock;
     pthread_cond_t changed;
     pthread_t thread;
@@ -91,11 +107,32 @@ static bool late(const struct reaper_limits *limits, struct reaper_watch *watch,
     return false;
 }
 
+/* Reads and drops what has arrived. Returns whether the connection may still receive something. */
+static bool drop_received(const struct lingering *lingering, int64_t now)
+{
+    static char bytes[65536]; /* nobody reads it, and only this thread writes it */
+    ssize_t got = 1;
+    for (int i = 0; i < LINGER_READS && got > 0; i++)
+        got = recv(lingering->fd, bytes, sizeof bytes, MSG_DONTWAIT);
+    return now < lingering->until && (got > 0 || (got < 0 && (errno == EAGAIN || errno == EINTR)));
+}
+
+static void linger(struct reaper *reaper, int64_t now)
+{
+    for (int i = 0; i < reaper->lingering_count;)
+        if (drop_received(&reaper->lingering[i], now)) {
+            i++;
+        } else {
+            (void)close(reaper->lingering[i].fd);
+            reaper->lingering[i] = reaper->lingering[--reaper->lingering_count];
+        }
+}
+
 static void *reap(void *context)
 {
     struct reaper *reaper = context;
-    int64_t tick = reaper->limits.header_ms / 8;
-    tick = tick < 10 ? 10 : tick > 250 ? 250 : tick;
+    int64_t usual = reaper->limits.header_ms / 8;
+    usual = usual < 10 ? 10 : usual > 250 ? 250 : usual;
     (void)pthread_mutex_lock(&reaper->lock);
     while (!reaper->stop) {
         int64_t now = now_ms();
@@ -108,6 +145,8 @@ static void *reap(void *context)
                     SHUT_RDWR); /* the connection's thread sees the end of the stream and closes the descriptor */
             }
         }
+        linger(reaper, now);
+        int64_t tick = reaper->lingering_count > 0 ? LINGER_TICK_MS : usual;
         struct timespec until;
         (void)clock_gettime(CLOCK_MONOTONIC, &until);
         int64_t nanoseconds = until.tv_nsec + tick * 1000000;
@@ -146,6 +185,8 @@ void reaper_destroy(struct reaper *reaper)
     (void)pthread_cond_signal(&reaper->changed);
     (void)pthread_mutex_unlock(&reaper->lock);
     (void)pthread_join(reaper->thread, NULL);
+    for (int i = 0; i < reaper->lingering_count; i++)
+        (void)close(reaper->lingering[i].fd);
     (void)pthread_cond_destroy(&reaper->changed);
     (void)pthread_mutex_destroy(&reaper->lock);
     free(reaper);
@@ -181,8 +222,23 @@ void reaper_forget(struct reaper *reaper, struct reaper_watch *watch)
     else
         reaper->first = watch->next;
     reaper->stats.open--;
+    int fd = watch->linger && reaper->lingering_count < LINGERING_MOST ? fcntl(watch->fd, F_DUPFD_CLOEXEC, 0) : -1;
+    if (fd >= 0) { /* the library closes its own descriptor, which then does not end the connection */
+        (void)shutdown(fd, SHUT_WR);
+        reaper->lingering[reaper->lingering_count++] = (struct lingering){fd, now_ms() + LINGER_MS};
+        (void)pthread_cond_signal(&reaper->changed);
+    }
     (void)pthread_mutex_unlock(&reaper->lock);
     free(watch);
+}
+
+void reaper_linger(struct reaper *reaper, struct reaper_watch *watch)
+{
+    if (watch == NULL)
+        return;
+    (void)pthread_mutex_lock(&reaper->lock);
+    watch->linger = true;
+    (void)pthread_mutex_unlock(&reaper->lock);
 }
 
 void reaper_enter(struct reaper *reaper, struct reaper_watch *watch, enum reaper_phase phase)

@@ -37,6 +37,11 @@ void reaper_destroy(struct reaper *reaper); /* May be called only after the last
 struct reaper_watch *reaper_watch(struct reaper *reaper, int fd);
 void reaper_forget(struct reaper *reaper, struct reaper_watch *watch); /* `watch` may be NULL */
 
+/* Says that the answer on this connection is the last one, and that the client may still be sending. After
+ * reaper_forget(), the reaper then reads and drops what arrives, for five seconds at most, before the connection ends.
+ * Without this, the kernel would answer these bytes with a reset, and the client would lose the answer. Any thread. */
+void reaper_linger(struct reaper *reaper, struct reaper_watch *watch);
+
 /* Moves a connection to another phase and restarts its deadline. Any thread. */
 void reaper_enter(struct reaper *reaper, struct reaper_watch *watch, enum reaper_phase phase);
 

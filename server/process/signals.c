@@ -42,6 +42,8 @@ enum status signals_catch(struct error *err)
     struct sigaction nothing = {.sa_handler = signals_drop, .sa_flags = SA_RESTART};
     (void)sigemptyset(&nothing.sa_mask);
     caught = caught && sigaction(SIGUSR1, &nothing, NULL) == 0 && sigaction(SIGUSR2, &nothing, NULL) == 0;
+    /* a write beyond the limit on the size of files (ulimit -f) fails with EFBIG, like one to a full disk */
+    caught = caught && sigaction(SIGXFSZ, &nothing, NULL) == 0;
     if (!caught)
         return error_set(err, STATUS_INTERNAL, NULL, "signals cannot be caught");
     (void)signal(SIGPIPE, SIG_IGN);

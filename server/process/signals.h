@@ -9,7 +9,8 @@
 
 #include "core/base/error.h"
 
-/* Catches the signals from now on, for signals_wait(). Ignores SIGPIPE. Call it before other threads start. */
+/* Catches the signals from now on, for signals_wait(). Ignores SIGPIPE and SIGXFSZ. Call it before other threads start.
+ */
 enum status signals_catch(struct error *err);
 
 /* Returns the next signal, or 0 when none arrived within `ms`. */

@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <unistd.h>
 #include <string.h>
 #include <sys/file.h>
 #include <sys/stat.h>
@@ -25,6 +26,23 @@ enum status file_hold(struct storage *storage, struct error *err)
         return error_set(err, STATUS_IO, NULL, "cannot read the properties of the database file: %s", strerror(errno));
     storage->file = (struct file_identity){true, what.st_dev, what.st_ino};
     return STATUS_OK;
+}
+
+static ssize_t pwrite_limited(int fd, const void *bytes, size_t count, off_t at)
+{
+    ssize_t written = pwrite(fd, bytes, count, at);
+    if (written < 0 && (errno == EFBIG || errno == EDQUOT))
+        errno = ENOSPC;
+    return written;
+}
+
+void file_limits_are_full(void)
+{
+    sqlite3_vfs *vfs = sqlite3_vfs_find(NULL);
+    static const char *const names[] = {"pwrite", "pwrite64"}; /* SQLite uses one of them */
+    for (size_t i = 0; vfs != NULL && vfs->iVersion >= 3 && i < sizeof names / sizeof names[0]; i++)
+        if (vfs->xGetSystemCall(vfs, names[i]) != NULL)
+            (void)vfs->xSetSystemCall(vfs, names[i], (sqlite3_syscall_ptr)pwrite_limited);
 }
 
 static bool still_names(const char *path, const struct file_identity *file)

@@ -260,6 +260,11 @@ static void run_group(struct storage *storage, struct command *list, int synchro
         (void)db_run(db, NULL, rollback_sql, "");
     db->last_code = SQLITE_OK;
     enum status status = set_synchronous(storage, synchronous, &err);
+    if (!status && storage->writer.recover != NULL) {
+        status = storage->writer.recover(storage, &err);
+        if (!status)
+            storage->writer.recover = NULL;
+    }
     if (!status)
         status = db_run(db, &err, begin_sql, "");
     bool waiting = storage->writer.retry_queue != NULL; /* true: commands are in the retry queue or go there, and later

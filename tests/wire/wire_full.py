@@ -4,6 +4,7 @@ reads, and accept jobs again by itself. The disk is a tmpfs of 64 MB in a mount 
 
 usage: wire_full.py MOTIFD"""
 import os
+import signal
 import sqlite3
 import subprocess
 import sys
@@ -95,6 +96,29 @@ def jobs_wait_for_space(daemon, filler):
     assert daemon.metric("motifd_jobs_blocked") == 0
 
 
+def a_killed_daemon_starts_on_the_full_disk(daemon, filler):
+    """Reads work at once. Jobs of the killed daemon continue when there is space."""
+    status, _, job = daemon.ask("POST", "/v1/jobs", {**BODY, "config": {**TINY, "total_samples": 1000000}, "priority": 9})
+    assert status == 201, job
+    path = "/v1/jobs/" + job["id"]
+    await_job(daemon, path, "running", lambda job: job["state"] == "running" and job["progress"]["step"] > 0)
+    fill(filler)
+    step = await_job(daemon, path, "blocked", lambda job: job["blocked"] == "disk full")["progress"]["step"]
+    daemon.end(signal.SIGKILL)
+    fill(filler + "-2")
+    daemon.start()
+    await_ready(daemon, 503)
+    assert daemon.ask("GET", path)[2]["id"] == job["id"]
+    assert daemon.ask("GET", "/v1/jobs")[0] == 200
+    assert daemon.ask("POST", "/v1/jobs", BODY)[0] == 503
+    os.unlink(filler)
+    os.unlink(filler + "-2")
+    await_job(daemon, path, "working again", lambda job: job["state"] == "running" and job["progress"]["step"] > step + 10)
+    assert daemon.ask("POST", path + "/cancel")[0] == 202
+    await_job(daemon, path, "cancelled", lambda job: job["state"] == "cancelled")
+    assert daemon.ask("DELETE", path)[0] == 204
+
+
 def main(motifd, folder):
     disk, data = os.path.join(folder, "motif.db"), os.path.join(folder, "data")
     os.mkdir(data)
@@ -103,6 +127,7 @@ def main(motifd, folder):
     filler = os.path.join(folder, "filler")
     acknowledged = []
     jobs_wait_for_space(daemon, filler)
+    a_killed_daemon_starts_on_the_full_disk(daemon, filler)
     for times in range(3):
         await_ready(daemon, 200)
         more, _ = submit_until(daemon, 503, 3)

@@ -170,7 +170,7 @@ static double patch_norm(const struct drawing *w, const float *signal)
 static void draw_noise(const struct drawing *w)
 {
     size_t count = signal_size(w->s);
-    float *noise = w->t->noise, *analysed = noise + count;
+    float *noise = w->t->noise;
     if (w->s->plan.noise == 0)
         return;
     struct philox normal = stream_of(w, STREAM_NOISE, 0);
@@ -179,7 +179,7 @@ static void draw_noise(const struct drawing *w)
     float scale = (float)(w->s->plan.noise / patch_norm(w, noise));
     for (size_t i = 0; i < count; i++)
         noise[i] *= scale;
-    dictionary_analyse(&w->s->dictionary[0], noise, analysed, w->t->scratch);
+    dictionary_analyse(&w->s->dictionary[0], noise, noise + count, w->t->scratch);
 }
 
 static void draw_signs(const struct drawing *w, int64_t draw)
@@ -271,8 +271,8 @@ static void correlate(const struct drawing *w, const struct spikes *signed_code)
         memset(t->code, 0, atoms * sizeof(float));
         dictionary_correlate(d, signed_code, t->code);
     }
-    const float *analysed = t->noise + signal_size(w->s);
-    for (size_t i = 0; w->s->plan.noise > 0 && i < atoms; i++)
+    const float *analysed = w->s->plan.noise > 0 ? t->noise + signal_size(w->s) : NULL;
+    for (size_t i = 0; analysed != NULL && i < atoms; i++)
         t->code[i] += analysed[i];
 }
 

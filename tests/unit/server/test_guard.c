@@ -150,6 +150,14 @@ static void other_origins_are_refused(void **state)
     assert_int_equal(CHECK(&loopback, "POST", host, H("Origin", "http://localhost:80")), 0);
     assert_int_equal(CHECK(&loopback, "POST", host, H("Origin", "https://evil.example")), 403);
     assert_int_equal(CHECK(&loopback, "POST", host, H("Origin", "null")), 403);
+    assert_int_equal(CHECK(&loopback, "POST", host, H("Origin", "x://localhost:80")), 403);
+    assert_int_equal(CHECK(&loopback, "POST", host, H("Origin", "://localhost:80")), 403);
+    assert_int_equal(CHECK(&loopback, "POST", host, H("Origin", "chrome-extension://localhost:80")), 403);
+    assert_int_equal(CHECK(&loopback, "POST", host, H("Origin", "https://localhost:80")), 0); /* a proxy offers TLS */
+    struct guard_rules tls = loopback;
+    tls.tls = true;
+    assert_int_equal(CHECK(&tls, "POST", host, H("Origin", "https://localhost:80")), 0);
+    assert_int_equal(CHECK(&tls, "POST", host, H("Origin", "http://localhost:80")), 403);
     assert_int_equal(CHECK(&loopback, "POST", host, H("Origin", "http://localhost:81")), 403);
     assert_int_equal(CHECK(&loopback, "GET", host, H("Origin", "https://evil.example")), 0);
     assert_int_equal(CHECK(&loopback, "HEAD", host, H("Origin", "https://evil.example")), 0);

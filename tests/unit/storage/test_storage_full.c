@@ -185,6 +185,27 @@ static void closing_retries_waiting_points_once(void **state)
     }
 }
 
+/* A process that starts while the disk is full reads at once, and cleans up after the last process when it has space.
+ */
+static void a_store_opens_while_the_disk_is_full(void **state)
+{
+    struct fixture *f = *state;
+    char id[STORAGE_ID], other[STORAGE_ID];
+    enum storage_submit_outcome outcome;
+    const struct storage_submit in = {.kind = "sparling", .config = "{}"};
+    submit_running(f, id);
+    fixture_close(f);
+    set_full(true);
+    fixture_open(f);
+    assert_int_equal(job_of(f, id).state, JOB_RUNNING);
+    REFUSED(STATUS_FULL, storage_job_submit(f->storage, &in, other, &outcome, &f->err));
+    REFUSED(STATUS_FULL, storage_job_claim(f->storage, other, &f->err));
+    set_full(false);
+    OK(storage_job_submit(f->storage, &in, other, &outcome, &f->err));
+    assert_int_equal(job_of(f, id).state, JOB_QUEUED);
+    assert_true(noted("returned to the queue"));
+}
+
 #define TEST_FULL(name) cmocka_unit_test_setup_teardown(name, setup_full, teardown_full)
 
 int main(void)
@@ -193,6 +214,7 @@ int main(void)
                                        TEST_FULL(the_end_of_a_run_is_recorded_after_its_waiting_points),
                                        TEST_FULL(waiting_points_are_stored_without_a_flush),
                                        TEST_FULL(points_beyond_the_limit_are_lost),
-                                       TEST_FULL(closing_retries_waiting_points_once)};
+                                       TEST_FULL(closing_retries_waiting_points_once),
+                                       TEST_FULL(a_store_opens_while_the_disk_is_full)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
