@@ -110,6 +110,13 @@ struct command *retry_release(struct storage *storage);
  * `pending_delete`, or the last reader of a checkpoint has finished. */
 void writer_want_sweep(struct storage *storage);
 
+/* ---- the digest of a copy (digest.c) ---------------------------------------------------------------- */
+
+/* Stores a digest of the schema and of every row in the table `digest`, which only copies have. */
+enum status digest_store(struct db *db, struct error *err);
+/* Compares the contents with this digest. CORRUPT: they differ, or the file has none. */
+enum status digest_verify(struct db *db, struct error *err);
+
 /* ---- readers (reader.c) -------------------------------------------------------------------------- */
 
 struct readers {

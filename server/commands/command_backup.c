@@ -40,7 +40,9 @@ static const struct command_usage backup_usage = {
         "Copies the database of a daemon to the file COPY, which must not exist. Use it for backups: the daemon may "
         "run\n"
         "meanwhile and keeps serving. The command reads the copy again before it gives the copy its name, and checks\n"
-        "every page, every reference, and every checkpoint against its digest. It prints the SHA-256 of the copy.\n"
+        "every page, every reference, and every checkpoint against its digest. The copy carries a digest of all its "
+        "rows,\n"
+        "which `motifd restore` verifies. The command prints the SHA-256 of the copy.\n"
         "Uploaded data sets are not in the database. With --with-data the command copies them after the database, "
         "into\n"
         "the folder COPY.data, and compares every copied file with its source. Timers use --into and --keep.\n",

@@ -191,7 +191,14 @@ static enum status check_copy(struct copying *c, struct storage_copy_report *rep
         status = db_check(&c->copy, "PRAGMA foreign_key_check", err);
     if (!status)
         status = db_integer(&c->copy, &report->jobs, 0, err, "SELECT count(*) FROM job", "");
-    return status ? status : check_checkpoints(c, report, err);
+    if (!status)
+        status = check_checkpoints(c, report, err);
+    if (status)
+        return status;
+    if (!c->options->to_be_used)
+        return digest_store(&c->copy, err);
+    status = digest_verify(&c->copy, err);
+    return status ? status : db_exec(&c->copy, "DROP TABLE digest", err); /* a daemon would not keep it up to date */
 }
 
 /* ---- the final name ---------------------------------------------------------------------------------- */

@@ -30,7 +30,8 @@ struct storage_copy_options {
 
 /* Copies everything that was committed when the call began, in one read transaction. The writer of `from` continues
  * meanwhile, and its log grows until the copy is complete. Then checks the whole copy: every page, every reference,
- * every checkpoint's digest. Only a copy without a fault is synced and gets its final name; after a failure, no file
+ * every checkpoint's digest. A backup gets a digest of all its rows, with which a restore (to_be_used) compares what it
+ * reads. Only a copy without a fault is synced and gets its final name; after a failure, no file
  * remains.
  *
  * CONFLICT: `to` exists or is in use, or `from` belongs to another program or a newer version. CORRUPT: `from` is

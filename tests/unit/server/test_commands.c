@@ -182,8 +182,10 @@ static void prepare(const struct operation *operation)
 {
     forget();
     copy_base();
-    if (operation->has_copy)
-        assert_int_equal(rename(db, copy), 0);
+    if (operation->has_copy) {
+        assert_int_equal(run(command_backup, (const char *const[]){"backup", "--db", base, copy, NULL}), 0);
+        assert_int_equal(unlink(db), 0);
+    }
 }
 
 /* Runs the operation with a fault of each kind at each place. */

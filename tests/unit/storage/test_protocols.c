@@ -7,85 +7,24 @@
  * - Uploads: two uploads share one limit, connections break, and the daemon crashes. The rule is in
  *   reservations.c.
  *
+ * At every step the disk may become full, or have space again: writes of clients, the scheduler and trainers are then
+ * refused, the executor keeps the end of a run in memory and tries again, and so does a daemon that starts with the
+ * cleanup after the last one. From every state, events must lead to a state in which all jobs and uploads have ended.
+ *
  * A small struct, the world, describes the state of all participants. A breadth-first search applies every possible
  * event to every world that it has found. */
-#include "tests/support/unit.h"
 #include "api/datasets/reservations.h"
 #include "storage/jobs/job_state.h"
 #include "storage/jobs/lease_state.h"
 #include "storage/jobs/submit_key.h"
-
-/* ---- the search -------------------------------------------------------------------------------------- */
-
-enum { WORLD = 64, MOST = 1 << 22, SLOTS = 1 << 23 };
-
-struct search {
-    unsigned char (*worlds)[WORLD]; /* [MOST] the states in the order in which they were found */
-    uint32_t *slots;                /* [SLOTS] hash table of the states: index of the state + 1; 0: free */
-    uint32_t *from;                 /* [MOST] for each state, the index of the state from which it was reached */
-    const char **by;                /* [MOST] for each state, the event that led to it */
-    size_t count, at, steps;
-    size_t bytes;
-    const char *broken; /* the invariant that does not hold; NULL: all hold */
-};
-
-static void search_begin(struct search *s, const void *world, size_t bytes)
-{
-    *s = (struct search){.worlds = malloc((size_t)MOST * WORLD),
-                         .slots = calloc(SLOTS, sizeof *s->slots),
-                         .from = malloc(MOST * sizeof *s->from),
-                         .by = malloc(MOST * sizeof *s->by),
-                         .count = 1,
-                         .bytes = bytes};
-    assert_true(bytes <= WORLD && s->worlds != NULL && s->slots != NULL && s->from != NULL && s->by != NULL);
-    memset(s->worlds[0], 0, WORLD);
-    memcpy(s->worlds[0], world, bytes);
-    s->by[0] = "start";
-    s->from[0] = 0;
-}
-
-static void search_end(struct search *s)
-{
-    free(s->worlds);
-    free(s->slots);
-    free(s->from);
-    free((void *)s->by);
-}
-
-/* Adds a state that an event leads to. */
-static void reach(struct search *s, const void *world, const char *event)
-{
-    unsigned char padded[WORLD] = {0};
-    uint64_t hash = 0xcbf29ce484222325u;
-    memcpy(padded, world, s->bytes);
-    s->steps++;
-    for (size_t i = 0; i < s->bytes; i++)
-        hash = (hash ^ padded[i]) * 0x100000001b3u;
-    size_t slot = (size_t)(hash ^ hash >> 29) % SLOTS;
-    for (; s->slots[slot] != 0; slot = (slot + 1) % SLOTS)
-        if (memcmp(s->worlds[s->slots[slot] - 1], padded, WORLD) == 0)
-            return;
-    assert_true(s->count < MOST);
-    memcpy(s->worlds[s->count], padded, WORLD);
-    s->from[s->count] = (uint32_t)s->at;
-    s->by[s->count] = event;
-    s->slots[slot] = (uint32_t)++s->count;
-}
-
-/* Prints the events that lead to the state in which an invariant does not hold, the last one first. */
-static void explain(const struct search *s)
-{
-    printf("broken: %s\n", s->broken);
-    for (size_t i = s->at; i != 0; i = s->from[i])
-        printf("  after: %s\n", s->by[i]);
-}
+#include "tests/unit/storage/search.h"
 
 /* ---- jobs -------------------------------------------------------------------------------------------- */
 
 enum { CLIENTS = 2, JOBS = 2, PROCESSES = 2, REQUESTS = 1 };
-enum { NOTHING, SENT, KNOWN };            /* what a client knows about its submission */
-enum { ABSENT, STARTED, TRAINING, GONE }; /* a trainer process */
-enum { NO_RUN, CLAIMED, OFFERED_RUN };    /* what the executor does */
+enum { NOTHING, SENT, KNOWN };                 /* what a client knows about its submission */
+enum { ABSENT, STARTED, TRAINING, GONE };      /* a trainer process */
+enum { NO_RUN, CLAIMED, OFFERED_RUN, ENDING }; /* what the executor does; ENDING: it must record the end of a run */
 
 struct process {
     uint8_t phase, token, epoch, job;
@@ -94,6 +33,10 @@ struct process {
  * runs. crashes, lost, requests, again: how often these events may still happen. */
 struct world {
     uint8_t up, crashes, lost, requests, again;
+    uint8_t full, fills;       /* full: 1: the disk is full; fills: how often it may still become full */
+    uint8_t unrecovered;       /* 1: the daemon has not cleaned up after the last one yet, because the disk was full */
+    uint8_t cancel;            /* 1: the run was cancelled, and the disk was too full to store this */
+    uint8_t end;               /* while ENDING: the event to record */
     uint8_t clients, separate; /* separate: 1: trainers in other processes run the jobs; 0: the daemon runs them */
     uint8_t client[CLIENTS], client_job[CLIENTS]; /* client_job: index of the job + 1; 0: none */
     uint8_t key_job[CLIENTS];                     /* index of the job with the client's key + 1; 0: none */
@@ -155,7 +98,7 @@ static void submit(struct search *s, struct world w, int client)
     static const char *const owners[CLIENTS] = {"anna", "bob"};
     static const uint8_t request[SUBMIT_FINGERPRINT] = {1};
     const struct submit_key asked = {owners[client], "key", request, 1000};
-    if (!w.up || w.client[client] != NOTHING || client >= w.clients)
+    if (!w.up || w.full || w.client[client] != NOTHING || client >= w.clients)
         return;
     for (int i = 0; i < CLIENTS; i++) {
         const struct submit_key kept = {owners[i], "key", request, 999};
@@ -195,7 +138,7 @@ static void answers(struct search *s, const struct world *now, int client)
 static void requests(struct search *s, const struct world *now, int client)
 {
     static const enum job_event events[] = {JOB_EVENT_PAUSE, JOB_EVENT_RESUME, JOB_EVENT_CANCEL};
-    for (size_t i = 0; now->up && now->requests > 0 && now->client[client] == KNOWN && i < 3; i++) {
+    for (size_t i = 0; now->up && !now->full && now->requests > 0 && now->client[client] == KNOWN && i < 3; i++) {
         struct world w = *now;
         if (job_event(&w, w.client_job[client] - 1, events[i])) {
             w.requests--;
@@ -204,9 +147,65 @@ static void requests(struct search *s, const struct world *now, int client)
     }
 }
 
+/* An operator may cancel every job at any time. While the disk is full, only a job that runs can be cancelled: its
+ * executor keeps the cancel in memory (jobs_change.c). */
+static void operator_cancels(struct search *s, const struct world *now, int job)
+{
+    struct world w = *now;
+    if (!w.up || job >= w.jobs)
+        return;
+    if (!w.full && job_event(&w, job, JOB_EVENT_CANCEL)) {
+        found(s, &w, "an operator cancels");
+    } else if (w.full && w.run != NO_RUN && w.run_job == job) {
+        w.cancel = 1;
+        found(s, &w, "an operator cancels on a full disk");
+    }
+}
+
+/* The disk becomes full, or has space again. The cleanup after the last daemon precedes every other write. */
+static void fill_disk(struct search *s, const struct world *now)
+{
+    struct world w = *now;
+    if (!w.full && w.fills > 0) {
+        w.full = 1;
+        w.fills--;
+        found(s, &w, "the disk is full");
+    } else if (w.full) {
+        w.full = 0;
+        for (int job = 0; w.unrecovered && job < w.jobs; job++)
+            if (w.state[job] == JOB_RUNNING && !job_event(&w, job, JOB_EVENT_YIELD))
+                s->broken = "a late cleanup recovers running jobs";
+        w.unrecovered = 0;
+        found(s, &w, "the disk has space again");
+    }
+}
+
+/* The run of the executor has ended. The executor records this (executor_leave()). */
+static void end_run(struct world *w, enum job_event event)
+{
+    w->run = ENDING;
+    w->end = (uint8_t)event;
+}
+
+static void record(struct search *s, const struct world *now)
+{
+    struct world w = *now;
+    int job = w.run_job;
+    if (!w.up || w.full || w.run != ENDING)
+        return;
+    if (w.cancel)
+        (void)job_event(&w, job, JOB_EVENT_CANCEL);
+    if (!job_event(&w, job, (enum job_event)w.end))
+        s->broken = "a run's end changes its job";
+    (void)lease_event(&w, job, LEASE_CLOSE, 0);
+    w.run = NO_RUN;
+    w.run_token = w.cancel = w.end = 0;
+    found(s, &w, "the executor records how the run ended");
+}
+
 static void claim(struct search *s, const struct world *now)
 {
-    for (int job = 0; now->up && now->run == NO_RUN && job < now->jobs; job++) {
+    for (int job = 0; now->up && !now->full && now->run == NO_RUN && job < now->jobs; job++) {
         struct world w = *now;
         if (w.state[job] == JOB_QUEUED && job_event(&w, job, JOB_EVENT_CLAIM)) {
             w.run = CLAIMED;
@@ -223,7 +222,7 @@ static void grant(struct search *s, const struct world *now, bool stray_ends)
 {
     struct world w = *now;
     int job = w.run_job, slot = 0;
-    if (!w.up || !w.separate || w.run != CLAIMED || w.tokens == 3)
+    if (!w.up || w.full || !w.separate || w.run != CLAIMED || w.cancel || w.tokens == 3)
         return;
     for (int i = 0; i < PROCESSES; i++)
         if (stray_ends)
@@ -273,7 +272,7 @@ static void train(struct search *s, const struct world *now, int number)
         return;
     w.process[number].phase = GONE;
     found(s, &w, "a trainer dies");
-    if (!now->up || !token_accepted(now, p))
+    if (!now->up || now->full || !token_accepted(now, p))
         return;
     w = *now;
     if (p->phase == STARTED && lease_event(&w, job, LEASE_REGISTER, 0) == LEASE_ALLOWED) {
@@ -297,9 +296,7 @@ static void run_inside(struct search *s, const struct world *now)
     static const enum job_event endings[] = {JOB_EVENT_SUCCEED, JOB_EVENT_FAIL, JOB_EVENT_YIELD};
     for (size_t i = 0; now->up && !now->separate && now->run == CLAIMED && i < 3; i++) {
         struct world w = *now;
-        if (!job_event(&w, w.run_job, endings[i]))
-            s->broken = "a run's end changes its job";
-        w.run = NO_RUN;
+        end_run(&w, endings[i]);
         found(s, &w, job_event_name(endings[i]));
     }
 }
@@ -314,21 +311,26 @@ static void collect(struct search *s, const struct world *now)
     for (int i = 0; i < PROCESSES; i++)
         if (w.process[i].token == w.run_token && w.process[i].phase != GONE)
             return;
-    if (w.lease[job] == LEASE_ENDED) {
-        if (!job_event(&w, job, (enum job_event)w.ending[job]))
-            s->broken = "a run's end changes its job";
-        (void)lease_event(&w, job, LEASE_CLOSE, 0);
-        w.run = NO_RUN;
-    } else if (w.tries < 2) {
+    if (w.lease[job] == LEASE_ENDED)
+        end_run(&w, (enum job_event)w.ending[job]);
+    else if (w.cancel)
+        end_run(&w, JOB_EVENT_YIELD);
+    else if (w.tries < 2)
         w.run = CLAIMED;
-    } else {
-        if (!job_event(&w, job, JOB_EVENT_FAIL))
-            s->broken = "a run's failure changes its job";
-        (void)lease_event(&w, job, LEASE_CLOSE, 0);
-        w.run = NO_RUN;
-    }
-    w.run_token = w.run == NO_RUN ? 0 : w.run_token;
-    found(s, &w, "the executor records how the run ended");
+    else
+        end_run(&w, JOB_EVENT_FAIL);
+    found(s, &w, "the executor sees that the trainer has ended");
+}
+
+/* The executor stops before it starts a trainer, because the job was cancelled, or because the daemon has used up its
+ * tokens in this search. */
+static void stop_before_start(struct search *s, const struct world *now)
+{
+    struct world w = *now;
+    if (!w.up || !w.separate || w.run != CLAIMED || !(w.cancel || w.requested[w.run_job] == REQUESTED_CANCELLED))
+        return;
+    end_run(&w, JOB_EVENT_YIELD);
+    found(s, &w, "the executor stops before a trainer starts");
 }
 
 static void crash(struct search *s, const struct world *now)
@@ -338,7 +340,7 @@ static void crash(struct search *s, const struct world *now)
         w.up = 0;
         w.crashes--;
         w.run = NO_RUN;
-        w.run_token = 0;
+        w.run_token = w.cancel = w.end = w.unrecovered = 0;
         for (int i = 0; i < CLIENTS; i++)
             if (w.client[i] == SENT) {
                 w.client[i] = NOTHING;
@@ -347,7 +349,8 @@ static void crash(struct search *s, const struct world *now)
         found(s, &w, "the daemon crashes");
     } else if (!w.up) {
         w.up = 1;
-        for (int job = 0; job < w.jobs; job++)
+        w.unrecovered = w.full;
+        for (int job = 0; !w.full && job < w.jobs; job++)
             if (w.state[job] == JOB_RUNNING && !job_event(&w, job, JOB_EVENT_YIELD))
                 s->broken = "a restart recovers running jobs";
         found(s, &w, "the daemon starts again");
@@ -374,7 +377,7 @@ static const char *check_jobs(const struct world *w)
     }
     for (int job = 0; job < w->jobs; job++) {
         bool running = w->state[job] == JOB_RUNNING, executed = w->run != NO_RUN && w->run_job == job;
-        if (w->up && running != executed)
+        if (w->up && running != executed && !(w->unrecovered && running))
             return "a job runs exactly while an executor has it";
         if (!running && w->requested[job] != REQUESTED_NONE)
             return "only a running job has a requested state";
@@ -399,6 +402,16 @@ static void check_no_job_is_lost(struct search *s)
     }
 }
 
+static bool jobs_ended(const void *world)
+{
+    struct world w;
+    memcpy(&w, world, sizeof w);
+    for (int job = 0; job < w.jobs; job++)
+        if (!job_state_final((enum job_state)w.state[job]))
+            return false;
+    return w.run == NO_RUN;
+}
+
 static void explore_jobs(const char *what, struct world first)
 {
     struct search s;
@@ -416,6 +429,11 @@ static void explore_jobs(const char *what, struct world first)
             start_again(&s, &w, c);
             train(&s, &w, c);
         }
+        for (int job = 0; job < JOBS; job++)
+            operator_cancels(&s, &w, job);
+        fill_disk(&s, &w);
+        record(&s, &w);
+        stop_before_start(&s, &w);
         claim(&s, &w);
         grant(&s, &w, true);
         grant(&s, &w, false);
@@ -425,6 +443,8 @@ static void explore_jobs(const char *what, struct world first)
         if (s.broken != NULL)
             break;
     }
+    if (s.broken == NULL)
+        check_every_state_ends(&s, jobs_ended, "from every state, all jobs can end");
     printf("%s: %zu states, %zu steps\n", what, s.count, s.steps);
     if (s.broken != NULL)
         explain(&s);
@@ -438,7 +458,8 @@ static void explore_jobs(const char *what, struct world first)
 static void every_order_of_two_clients_and_a_crash_keeps_the_invariants(void **state)
 {
     (void)state;
-    explore_jobs("two clients", (struct world){.up = 1, .crashes = 2, .lost = 2, .requests = 2, .clients = 2});
+    explore_jobs("two clients",
+                 (struct world){.up = 1, .crashes = 2, .lost = 1, .requests = 1, .fills = 2, .clients = 2});
 }
 
 static void every_order_of_a_client_two_trainers_and_a_crash_keeps_the_invariants(void **state)
@@ -446,14 +467,16 @@ static void every_order_of_a_client_two_trainers_and_a_crash_keeps_the_invariant
     (void)state;
     explore_jobs(
         "trainers",
-        (struct world){.up = 1, .crashes = 1, .lost = 2, .requests = 2, .again = 2, .clients = 1, .separate = 1});
+        (struct world){
+            .up = 1, .crashes = 1, .lost = 1, .requests = 1, .again = 1, .fills = 1, .clients = 1, .separate = 1});
 }
 
 static void every_order_of_two_clients_a_trainer_and_a_crash_keeps_the_invariants(void **state)
 {
     (void)state;
-    explore_jobs("two clients and a trainer",
-                 (struct world){.up = 1, .crashes = 1, .lost = 1, .requests = 1, .clients = 2, .separate = 1});
+    explore_jobs("two clients and a trainer", (struct world){.up = 1, .crashes = 1, .clients = 2, .separate = 1});
+    explore_jobs("two clients, a trainer and a full disk",
+                 (struct world){.up = 1, .fills = 1, .clients = 2, .separate = 1});
 }
 
 /* ---- uploads ----------------------------------------------------------------------------------------- */
@@ -463,6 +486,7 @@ enum { IDLE, RESERVED, KEPT, BROKEN_OFF };
 
 struct disk {
     uint8_t up, crashes, deletes;
+    uint8_t full, fills;                   /* full: 1: the disk is full; fills: how often it may still become full */
     uint8_t phase[UPLOADS], size[UPLOADS]; /* size: what the client announced */
     uint8_t reserved[UPLOADS];             /* bytes of the reservation, including those that have arrived */
     uint8_t part[UPLOADS], stored[UPLOADS], charged[UPLOADS];
@@ -479,7 +503,7 @@ static void begin_upload(struct search *s, const struct disk *now, int i)
         struct disk d = *now;
         int other = 1 - i;
         bool again = d.phase[i] == BROKEN_OFF;
-        if (!d.up || (d.phase[i] != IDLE && !again) || (again && size != d.size[i]))
+        if (!d.up || d.full || (d.phase[i] != IDLE && !again) || (again && size != d.size[i]))
             continue;
         /* A repeated upload continues its part. The bytes of the part are on the disk already and need no space. */
         int64_t need = size - d.part[i], most = need;
@@ -496,13 +520,15 @@ static void begin_upload(struct search *s, const struct disk *now, int i)
 static void step_upload(struct search *s, const struct disk *now, int i)
 {
     struct disk d = *now;
-    if (now->up && now->phase[i] == RESERVED && now->part[i] < now->size[i]) {
-        d.part[i]++;
-        reach(s, &d, "bytes arrive");
-        d = *now;
+    if (now->up && now->phase[i] == RESERVED && (now->part[i] < now->size[i] || now->full)) {
+        if (!now->full) {
+            d.part[i]++;
+            reach(s, &d, "bytes arrive");
+            d = *now;
+        }
         d.phase[i] = BROKEN_OFF;
         d.reserved[i] = 0;
-        reach(s, &d, "the connection breaks");
+        reach(s, &d, now->full ? "the upload is refused, because the disk is full" : "the connection breaks");
     } else if (now->up && now->phase[i] == RESERVED) {
         d.stored[i] = d.charged[i] = d.part[i];
         d.part[i] = d.reserved[i] = 0;
@@ -510,12 +536,33 @@ static void step_upload(struct search *s, const struct disk *now, int i)
         reach(s, &d, "the data set is complete");
     }
     d = *now;
-    if (now->up && now->deletes > 0 && (now->phase[i] == KEPT || now->phase[i] == BROKEN_OFF)) {
-        d.deletes--;
+    if (now->up && (now->phase[i] == BROKEN_OFF || (now->deletes > 0 && now->phase[i] == KEPT))) {
+        d.deletes = (uint8_t)(d.deletes - (now->phase[i] == KEPT));
         d.phase[i] = IDLE;
         d.size[i] = d.part[i] = d.stored[i] = d.charged[i] = 0;
         reach(s, &d, "the data set is deleted, or its part is swept");
     }
+}
+
+static void fill_uploads(struct search *s, const struct disk *now)
+{
+    struct disk d = *now;
+    if (!d.full && d.fills > 0) {
+        d.full = 1;
+        d.fills--;
+        reach(s, &d, "the disk is full");
+    } else if (d.full) {
+        d.full = 0;
+        reach(s, &d, "the disk has space again");
+    }
+}
+
+/* No upload holds a reservation or a part. */
+static bool uploads_ended(const void *world)
+{
+    struct disk d;
+    memcpy(&d, world, sizeof d);
+    return d.phase[0] != RESERVED && d.phase[1] != RESERVED && d.part[0] + d.part[1] == 0;
 }
 
 static void crash_disk(struct search *s, const struct disk *now)
@@ -549,7 +596,7 @@ static const char *check_disk(const struct disk *d)
 static void every_order_of_two_uploads_keeps_the_limit(void **state)
 {
     struct search s;
-    struct disk first = {.up = 1, .crashes = 2, .deletes = 2};
+    struct disk first = {.up = 1, .crashes = 2, .deletes = 2, .fills = 2};
     (void)state;
     search_begin(&s, &first, sizeof first);
     for (s.at = 0; s.at < s.count; s.at++) {
@@ -563,7 +610,10 @@ static void every_order_of_two_uploads_keeps_the_limit(void **state)
             step_upload(&s, &d, i);
         }
         crash_disk(&s, &d);
+        fill_uploads(&s, &d);
     }
+    if (s.broken == NULL)
+        check_every_state_ends(&s, uploads_ended, "from every state, all uploads can end");
     printf("uploads: %zu states, %zu steps\n", s.count, s.steps);
     if (s.broken != NULL)
         explain(&s);
