@@ -158,6 +158,11 @@ static void log_phase(const struct job_run *run, const char *before)
         run_line(run, LOG_LEVEL_INFO, "phase %s begins after %lld samples", phase, (long long)run->progress.samples);
 }
 
+static int missing_pages(const struct job_run *run)
+{
+    return run->setup->missing_pages != NULL ? run->setup->missing_pages() : 0;
+}
+
 static enum status one_step(struct job_run *run, enum method_request *requested, struct error *err)
 {
     int64_t samples_before = run->progress.samples;
@@ -170,6 +175,9 @@ static enum status one_step(struct job_run *run, enum method_request *requested,
         *err = run->fault;
         status = run->fault.code;
     }
+    if (!status && missing_pages(run) != run->missing_pages)
+        status = error_set(err, STATUS_CORRUPT, NULL,
+                           "the file of a data set became shorter while jobs read it: upload the data set again");
     if (!status) {
         method_progress(run->method, run->run, &run->progress);
         log_phase(run, phase_before);
@@ -316,6 +324,7 @@ enum job_event run_job(const struct run_setup *setup, const struct coordinator *
     run->job = job;
     run->begun = run->reported = run_now();
     run->saved_step = -1;
+    run->missing_pages = missing_pages(run);
     arena_init(&run->list_arena, 4096, 0);
     job_memory_begin(&run->memory, job_memory_limit(setup->job_memory));
     enum job_event end = !open_run(run, &err) ? run_opened(run) : run_not_opened(run, &err);

@@ -24,7 +24,10 @@ struct run_setup { /* everything is borrowed */
     int threads_default, threads_max;
     int64_t job_memory; /* bytes that a job may need according to its estimate (job_memory.h); 0: no limit */
     const char *build, *cpu, *blas_core; /* stored in every result */
-    struct comm *comm;                   /* the ranks of a distributed run (distributed_run.h); NULL: one rank */
+    /* Returns how many pages of data sets were missing when they were read; if the number grows, the run fails. NULL:
+     * the process ends when a page is missing. */
+    int (*missing_pages)(void);
+    struct comm *comm; /* the ranks of a distributed run (distributed_run.h); NULL: one rank */
 };
 
 /* Runs the job and returns the event that was passed to coordinator->leave(). `job` and its texts must stay valid. */

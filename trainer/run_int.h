@@ -46,6 +46,7 @@ struct job_run {
     struct pace pace;
     int64_t last_checkpoint; /* sequence number of the last checkpoint; 0: none, or not known yet */
     int64_t saved_step;      /* step of the last saved checkpoint; -1: none */
+    int missing_pages;       /* setup->missing_pages() when the run began */
     bool blocked;            /* the last write failed because the disk was full */
 };
 

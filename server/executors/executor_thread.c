@@ -165,6 +165,7 @@ void executor_run_thread(struct executor *executor, const struct storage_job *jo
         .threads_default = options->threads_default,
         .threads_max = options->threads_max,
         .job_memory = options->job_memory,
+        .missing_pages = crash_missing_pages,
         .build = options->build,
         .cpu = options->cpu,
         .blas_core = options->blas_core,

@@ -9,15 +9,18 @@
 #include <fcntl.h>
 #include <signal.h>
 #include <stdatomic.h>
+#include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 #include <pthread.h>
 
 #include "core/base/descriptor.h"
+#include "core/data/uploads/collection.h"
 
 enum { LINES = 32, LINE = 512, FRAMES = 64, STACK = 64 * 1024, MAPS = 200, LINE_OF_CODE = 600 };
 
@@ -33,6 +36,8 @@ static struct {
     pthread_key_t stack;
     atomic_ulong tickets;
     atomic_flag reported;
+    atomic_int missing; /* pages of data sets that were replaced by zeros */
+    uintptr_t page_size;
     struct slot slots[LINES];
     char waiting[8192]; /* text of the report that is not yet written */
     size_t used;
@@ -147,10 +152,61 @@ static void report(int number, const siginfo_t *info, const char *name)
     crash_flush();
 }
 
+/* Returns whether a line of /proc/self/maps is a data set that contains the address. */
+static bool maps_data_set(const char *line, size_t count, uintptr_t address)
+{
+    static const char rights[] = " r--p ", name[] = "/" COLLECTION_FILE;
+    uintptr_t ends[2] = {0, 0};
+    size_t at = 0;
+    for (int end = 0; end < 2; end++, at++)
+        for (; at < count && strchr("0123456789abcdef", line[at]) != NULL; at++)
+            ends[end] = 16 * ends[end] + (uintptr_t)(line[at] <= '9' ? line[at] - '0' : line[at] - 'a' + 10);
+    at--; /* the blank before the rights */
+    return ends[0] <= address && address < ends[1] && count >= at + sizeof rights &&
+           memcmp(line + at, rights, sizeof rights - 1) == 0 && count >= sizeof name - 1 &&
+           memcmp(line + count - (sizeof name - 1), name, sizeof name - 1) == 0;
+}
+
+static bool in_data_set(uintptr_t address)
+{
+    char text[512], line[LINE_OF_CODE];
+    size_t used = 0;
+    ssize_t got;
+    bool found = false;
+    int fd = open("/proc/self/maps", O_RDONLY | O_CLOEXEC);
+    while (fd >= 0 && !found && (got = read(fd, text, sizeof text)) > 0)
+        for (ssize_t i = 0; i < got && !found; i++)
+            if (text[i] == '\n') {
+                found = maps_data_set(line, used, address);
+                used = 0;
+            } else if (used < sizeof line) {
+                line[used++] = text[i];
+            }
+    if (fd >= 0)
+        (void)close(fd);
+    return found;
+}
+
+/* A read of a mapped file behind its end raises SIGBUS. If the file is a data set that somebody has truncated, gives
+ * the reader zeros. Returns false for any other fault. */
+static bool replace_missing_page(int number, const siginfo_t *info)
+{
+    if (number != SIGBUS || info->si_code != BUS_ADRERR || !in_data_set((uintptr_t)info->si_addr))
+        return false;
+    uintptr_t page = (uintptr_t)info->si_addr & ~(crash.page_size - 1);
+    int before = errno;
+    void *zeros = mmap((void *)page, crash.page_size, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0);
+    errno = before;
+    atomic_fetch_add(&crash.missing, zeros != MAP_FAILED);
+    return zeros != MAP_FAILED;
+}
+
 static void handle(int number, siginfo_t *info, void *context)
 {
     const char *name = "a signal";
     (void)context;
+    if (replace_missing_page(number, info))
+        return;
     for (int i = 0; i < SIGNALS; i++) {
         (void)signal(signals[i], SIG_DFL); /* a fault within the report ends the process */
         if (signals[i] == number)
@@ -181,6 +237,7 @@ enum status crash_prepare(const char *beside, const char *build, struct error *e
     /* The report of an earlier crash stays until the next crash. */
     crash.file = open(crash.path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
     crash.maps = open("/proc/self/maps", O_RDONLY | O_CLOEXEC);
+    crash.page_size = (uintptr_t)sysconf(_SC_PAGESIZE);
     (void)backtrace(frame, 1);
     (void)sigemptyset(&action.sa_mask);
     crash_thread();
@@ -204,6 +261,11 @@ void crash_thread(void)
     if (stack.ss_sp == NULL || sigaltstack(&stack, NULL) != 0 || pthread_setspecific(crash.stack, stack.ss_sp) != 0)
         free_stack(stack.ss_sp); /* without this additional stack, the handler runs on the thread's own stack; this
                                     fails only if that stack has overflowed */
+}
+
+int crash_missing_pages(void)
+{
+    return atomic_load(&crash.missing);
 }
 
 void crash_job(const char *job)

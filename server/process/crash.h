@@ -13,6 +13,10 @@
 
 /* Installs the handler. Call once, in main(). beside: path of the database; build: copied. */
 enum status crash_prepare(const char *beside, const char *build, struct error *err);
+/* Returns how many pages of stored data sets were missing when they were read, because their file had become shorter.
+ * The handler replaced them by zeros, so that the process continues; a job that has read zeros must fail. Any thread.
+ */
+int crash_missing_pages(void);
 /* Gives the calling thread a stack for the handler. Every long-lived thread of ours must call it. The stack is freed
  * with the thread. */
 void crash_thread(void);

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """Ends that a client or operator must be able to rely on: an answer arrives although the client is still sending, also over TLS; a file that reaches the
-limit on the size of files is an error and not the end of the daemon.
+limit on the size of files is an error and not the end of the daemon; a data set that is truncated ends its job.
 
 usage: wire_ends.py MOTIFD"""
 import os
@@ -78,6 +78,43 @@ def the_limit_on_file_sizes_is_an_error(folder):
         assert daemon.process.poll() is None
 
 
+def a_data_set_that_is_truncated_ends_its_job(folder):
+    """Somebody truncates or replaces the file of a data set while a job reads it."""
+    data = os.path.join(folder, "truncated")
+    os.mkdir(data)
+    fasta = "".join(f">r{i} {'ab'[i % 2]}\n{'ACGT' * 10}{'ACGT'[i % 4] * 20}\n" for i in range(4000)).encode()
+    domain = ("image_size", "classes", "min_symbols", "max_symbols", "shift", "margin", "min_radius")
+    config = {key: value for key, value in TINY.items() if key not in domain}
+    config.update(dataset_name="dna", motifs=3, density_start=0.3, total_samples=1000000)
+    with Daemon(MOTIFD, os.path.join(folder, "d.db"), "--data", data) as daemon:
+        for how in ("truncated", "replaced"):
+            assert daemon.ask("PUT", "/v1/datasets/dna", fasta, "text/x-fasta")[0] in (200, 201)
+            status, _, job = daemon.ask("POST", "/v1/jobs", {"kind": "sparling", "preset": "dataset", "config": config})
+            assert status == 201, job
+            end, path, file = time.monotonic() + 120, "/v1/jobs/" + job["id"], os.path.join(data, "dna", "set.pack")
+            while (job := daemon.ask("GET", path)[2])["progress"]["step"] < 10:
+                assert job["state"] in ("queued", "running") and time.monotonic() < end, job["error"]
+                time.sleep(0.05)
+            if how == "truncated":
+                os.truncate(file, os.path.getsize(file) // 3)
+                while (job := daemon.ask("GET", path)[2])["state"] == "running":
+                    assert time.monotonic() < end, "the job does not end"
+                    time.sleep(0.05)
+                assert job["state"] == "failed" and "became shorter" in job["error"]["detail"], job["error"]
+            else:  # the job keeps the file that it has opened
+                os.unlink(file)
+                with open(file, "wb") as other:
+                    other.write(b"other")
+                step = job["progress"]["step"]
+                while (job := daemon.ask("GET", path)[2])["progress"]["step"] < step + 50:
+                    assert job["state"] == "running" and time.monotonic() < end, job["error"]
+                    time.sleep(0.05)
+                assert daemon.ask("POST", path + "/cancel")[0] == 202
+            assert daemon.process.poll() is None
+            assert daemon.ask("DELETE", "/v1/datasets/dna")[0] in (204, 409)
+
+
 if __name__ == "__main__":
     with tempfile.TemporaryDirectory(prefix="motifd-ends-") as where:
-        run_each((where,), answers_arrive_while_the_client_sends, one_head_for_a_request_without_host, the_limit_on_file_sizes_is_an_error)
+        run_each((where,), answers_arrive_while_the_client_sends, one_head_for_a_request_without_host, the_limit_on_file_sizes_is_an_error,
+                 a_data_set_that_is_truncated_ends_its_job)
