@@ -48,7 +48,7 @@ static void close_step(struct bench_step *s)
 static enum status open_step(struct bench_step *s, const struct bench_options *options, struct error *err)
 {
     const struct autoencoder_shape shape = {WIDE, DEEP, false, false, ACTIVATION_RELU, 0, 0};
-    const struct adam_config adam = {0.9, 0.999, 1e-7, 0};
+    const struct adam_config adam = {.beta1 = 0.9, .beta2 = 0.999, .epsilon = 1e-7};
     size_t square = (size_t)SQUARE * SQUARE;
     *s = (struct bench_step){.kernels = bench_kernels(options, err), .rows = options->batch ? options->batch : BATCH};
     arena_init(&s->arena, (size_t)1 << 16, 0);

@@ -145,6 +145,9 @@ struct tensor *op_add(struct exec *e, struct tensor *x, struct tensor *y);
 struct tensor *op_scale(struct exec *e, struct tensor *x, double factor);
 /* Adds `rise` to the elements of rows x that are above zero. The derivative is 1 everywhere. */
 struct tensor *op_raise(struct exec *e, struct tensor *x, double rise);
+/* Dropout of whole channels: in training, each channel of each map is 0 with probability `share` and otherwise
+ * multiplied by 1 / (1 - share). In evaluation, and with share 0, returns x itself. */
+struct tensor *op_drop_channels(struct exec *e, struct tensor *x, double share);
 /* A residual connection: x + dropout(y). */
 struct tensor *op_residual(struct exec *e, struct tensor *x, struct tensor *y, double dropout);
 /* Layer norm over the columns of each row, epsilon 1e-5. gain, bias: [cols]. */

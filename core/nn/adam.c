@@ -120,6 +120,8 @@ static void update_task(void *context, int chunk, int worker)
     call.weight = p->weight->value + p->at;
     call.m = task->adam->m + p->moment;
     call.v = task->adam->v + p->moment;
+    if (task->adam->config.decay > 0.0 && p->weight->rank > 1)
+        task->kernels->scale(p->count, (real)(1.0 - call.rate * task->adam->config.decay), call.weight);
     task->kernels->adam(&call);
 }
 

@@ -8,8 +8,11 @@
 struct adam_config {
     double beta1, beta2, epsilon; /* PyTorch's defaults: 0.9, 0.999, 1e-8 */
     double clip_norm;             /* upper limit of the global gradient norm; 0: no clipping */
+    /* Decoupled weight decay (Loshchilov and Hutter, ICLR 2019): before an update, arrays with two or more dimensions
+     * are multiplied by 1 - learning_rate * decay. Biases, gains and other vectors keep their size. 0: none. */
+    double decay;
 };
-#define ADAM_DEFAULT ((struct adam_config){0.9, 0.999, 1e-8, 0.0})
+#define ADAM_DEFAULT ((struct adam_config){0.9, 0.999, 1e-8, 0.0, 0.0})
 
 struct adam; /* first and second moments of every trained array, and the number of updates */
 

@@ -61,14 +61,6 @@ void dilated_build(struct dilated *net, struct params *params, const char *name,
     build_point(&net->out, params, dilated_part(name, "out", -1), width, config->classes);
 }
 
-static struct tensor *unit_forward(struct exec *e, struct residual_unit *unit, int dilation, struct tensor *x)
-{
-    struct tensor *y = op_batch_norm(e, x, &unit->norm1, true);
-    y = op_conv_line(e, y, unit->conv1.w, unit->conv1.b, dilation, NULL);
-    y = op_batch_norm(e, y, &unit->norm2, true);
-    return op_conv_line(e, y, unit->conv2.w, unit->conv2.b, dilation, x);
-}
-
 struct tensor *dilated_forward(struct exec *e, struct dilated *net, struct tensor *x)
 {
     x = conv_layer_forward(e, &net->first, x, NULL);
@@ -76,7 +68,7 @@ struct tensor *dilated_forward(struct exec *e, struct dilated *net, struct tenso
     for (int i = 0; i < net->units; i++) {
         int taps, dilation;
         dilated_unit(i, &taps, &dilation);
-        x = unit_forward(e, &net->unit[i], dilation, x);
+        x = residual_unit_dilated(e, &net->unit[i], dilation, x);
         if (i % 4 == 3)
             skip = conv_layer_forward(e, &net->skip[i / 4], x, skip);
     }

@@ -94,6 +94,14 @@ struct tensor *residual_unit_forward(struct exec *e, struct residual_unit *unit,
     return op_norm_conv(e, y, &unit->norm2, unit->conv2.w, unit->conv2.b, x);
 }
 
+struct tensor *residual_unit_dilated(struct exec *e, struct residual_unit *unit, int dilation, struct tensor *x)
+{
+    struct tensor *y = op_batch_norm(e, x, &unit->norm1, true);
+    y = op_conv_line(e, y, unit->conv1.w, unit->conv1.b, dilation, NULL);
+    y = op_batch_norm(e, y, &unit->norm2, true);
+    return op_conv_line(e, y, unit->conv2.w, unit->conv2.b, dilation, x);
+}
+
 /* --- LSTM --------------------------------------------------------------------------------------- */
 
 void bilstm_build(struct bilstm *lstm, struct params *params, const char *name, int in, int hidden)

@@ -52,6 +52,8 @@ struct residual_unit {
 void residual_unit_build(struct residual_unit *unit, struct params *params, const char *name, int width, int kh,
                          int kw);
 struct tensor *residual_unit_forward(struct exec *e, struct residual_unit *unit, struct tensor *x);
+/* The same for maps of height 1, with kernels whose taps are `dilation` columns apart (op_conv_line()). */
+struct tensor *residual_unit_dilated(struct exec *e, struct residual_unit *unit, int dilation, struct tensor *x);
 
 /* Bidirectional LSTM with `hidden` units per direction; all arrays uniform in [-1 / sqrt(hidden), 1 / sqrt(hidden)). x:
  * [sequences * length][in]; the result is [sequences * length][2 hidden]. */

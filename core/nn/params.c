@@ -299,6 +299,13 @@ void params_copy(struct params *to, const struct params *from)
     memcpy(to->values, from->values, from->reals * sizeof(real));
 }
 
+real *params_values(struct params *params, size_t *reals)
+{
+    if (reals != NULL)
+        *reals = params->reals;
+    return params->values;
+}
+
 enum status params_snapshot(struct params *params, struct snapshot *snapshot, struct error *err)
 {
     enum snapshot_type type = sizeof(real) == 4 ? SNAPSHOT_F32 : SNAPSHOT_F64;

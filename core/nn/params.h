@@ -53,6 +53,9 @@ void params_init(struct params *params, uint64_t seed, struct thread_pool *pool)
 /* Copies values and state from `from`, whose arrays must have the same shapes in the same order. */
 void params_copy(struct params *to, const struct params *from);
 
+/* Returns the block of all values, state included, in order of declaration; *reals (may be NULL) becomes its size. */
+real *params_values(struct params *params, size_t *reals);
+
 /* Marks all gradients as not yet written. Call it before each step. */
 void params_begin_step(struct params *params);
 /* Freezes (no gradient, no update) or unfreezes every array whose name starts with `prefix`. */

@@ -355,8 +355,10 @@ def run_graph(graph, value):
         if node.op_type == "Conv":
             weight, bias = rest
             top, left, bottom, right = options["pads"]
+            apart = options.get("dilations", [1, 1])
+            spans = [(taps - 1) * distance + 1 for taps, distance in zip(weight.shape[2:], apart)]
             windows = numpy.lib.stride_tricks.sliding_window_view(
-                numpy.pad(x, ((0, 0), (0, 0), (top, bottom), (left, right))), weight.shape[2:], (2, 3))
+                numpy.pad(x, ((0, 0), (0, 0), (top, bottom), (left, right))), spans, (2, 3))[..., ::apart[0], ::apart[1]]
             result = numpy.einsum("bcyxij,ocij->boyx", windows, weight) + bias[:, None, None]
         elif node.op_type == "MaxPool":
             top, left, bottom, right = options["pads"]

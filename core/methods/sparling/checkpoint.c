@@ -15,6 +15,7 @@
 #include "core/methods/sparling/training/phases/joint_phase.h"
 #include "core/methods/sparling/training/phases/motif_phase.h"
 #include "core/methods/sparling/training/presence.h"
+#include "core/methods/sparling/training/selection.h"
 
 static enum status declare_progress(struct method_run *run, struct snapshot *snapshot, struct error *err)
 {
@@ -98,8 +99,8 @@ static enum status declare_evaluation(struct method_run *run, struct snapshot *s
 static enum status declare_modules(struct method_run *run, struct snapshot *snapshot, struct error *err)
 {
     static enum status (*const modules[])(struct method_run *, struct snapshot *, struct error *) = {
-        motif_phase_snapshot, presence_snapshot, numbers_snapshot,    starts_snapshot,
-        ending_snapshot,      restore_snapshot,  head_phase_snapshot,
+        motif_phase_snapshot, presence_snapshot, numbers_snapshot, starts_snapshot,
+        selection_snapshot,   ending_snapshot,   restore_snapshot, head_phase_snapshot,
     };
     enum status status = annealer_snapshot(&run->annealer, snapshot, err);
     for (size_t i = 0; !status && i < sizeof modules / sizeof modules[0]; i++)
@@ -199,7 +200,8 @@ static enum status check_loaded(struct method_run *run, struct error *err)
     const struct presence_phase *presence = &run->presence;
     sound = sound && presence->ended_updates >= 0 && presence->ended_updates <= run->updates &&
             presence->ended_samples >= 0 && presence->ended_samples <= run->samples && presence_sound(run) &&
-            ending_sound(run) && restore_sound(run) && head_phase_sound(run) && starts_sound(run) && numbers_sound(run);
+            ending_sound(run) && restore_sound(run) && head_phase_sound(run) && starts_sound(run) &&
+            selection_sound(run) && numbers_sound(run);
     if (sound && run->activity == ACTIVITY_VALIDATE)
         sound = run->validation_position >= 0 && run->validation_position < 2 * run->config.validation_samples;
     if (sound && run->activity == ACTIVITY_EVALUATE)

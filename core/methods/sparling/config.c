@@ -47,6 +47,22 @@ int sparling_decode_steps(const struct sparling_config *config)
     return domain_shape(config).longest + (int)config->decode_extra;
 }
 
+int sparling_dilation(const struct sparling_config *config, int unit)
+{
+    double distance = pow((double)config->dilation, unit);
+    return distance < SPARLING_DILATION ? (int)distance : SPARLING_DILATION;
+}
+
+/* By how many positions the residual units widen the window of g: each of their two convolutions reads the distance
+ * between its taps on both sides. */
+static int units_reach(const struct sparling_config *config, bool flat)
+{
+    int reach = 0;
+    for (int i = 0; i < (int)config->units; i++)
+        reach += 4 * (flat ? sparling_dilation(config, i) : 1);
+    return reach;
+}
+
 struct sparling_geometry sparling_geometry(const struct sparling_config *config)
 {
     struct domain_shape shape = domain_shape(config);
@@ -62,8 +78,7 @@ struct sparling_geometry sparling_geometry(const struct sparling_config *config)
         .max_pool_w = pool,
         .grid_rows = flat ? 1 : shape.rows / pool,
         .grid_cols = shape.cols / pool,
-        /* a window of g has `4 * units + first_window` positions */
-        .reach = 4 * (int)config->units + (int)config->first_window - 1,
+        .reach = units_reach(config, flat) + (int)config->first_window - 1,
     };
 }
 

@@ -89,10 +89,11 @@ extern const struct config_table sparling_config_table;
 extern const struct method_preset sparling_presets[SPARLING_PRESETS];
 
 enum {
-    SPARLING_UNITS = 64,     /* upper limit of the sum of the fields units and narrow_units */
-    SPARLING_MOST = 64,      /* upper limit of most_motifs and most_names */
-    SPARLING_KEPT = 1000000, /* upper limit of reading_inputs, and of validation samples whose maps are kept */
-    SPARLING_STAGES = 10000  /* upper limit of the densities of a schedule */
+    SPARLING_DILATION = 4096, /* largest distance between taps */
+    SPARLING_UNITS = 64,      /* upper limit of the sum of the fields units and narrow_units */
+    SPARLING_MOST = 64,       /* upper limit of most_motifs and most_names */
+    SPARLING_KEPT = 1000000,  /* upper limit of reading_inputs, and of validation samples whose maps are kept */
+    SPARLING_STAGES = 10000   /* upper limit of the densities of a schedule */
 };
 
 /* Reports faults that concern several fields, and settings of other domains. */
@@ -136,6 +137,8 @@ struct sparling_geometry {
     int grid_rows, grid_cols; /* sizes of the pooled map */
     int reach;                /* largest distance of two positions whose windows overlap */
 };
+/* Distance between the taps of a convolution of residual unit `unit`, in data of one row; at most SPARLING_DILATION. */
+int sparling_dilation(const struct sparling_config *config, int unit);
 struct sparling_geometry sparling_geometry(const struct sparling_config *config);
 /* Whether the bottleneck has thresholds that follow the density. */
 bool sparling_thresholds(const struct sparling_config *config);

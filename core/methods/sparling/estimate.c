@@ -129,18 +129,22 @@ static double dilated_packed(const struct sparling_config *c)
     return total;
 }
 
-/* Floats in the copies of lines (rows of one-row maps) that each thread makes for the dilated head's convolutions: one
- * copy in the forward pass, two in the backward pass (core/autodiff/ops/conv_line.c). */
+/* Floats in the copies of lines (rows of one-row maps) that each thread makes for dilated convolutions, those of the
+ * head and those of g: one copy in the forward pass, two in the backward pass (core/autodiff/ops/conv_line.c). */
 static double dilated_lines(const struct sparling_config *c)
 {
-    double d = pad_channels((double)c->channels), width = fmin(sparling_geometry(c).cols, LINE_PIECE), total = 0;
-    double threads = c->threads > 0 ? (double)c->threads : METHOD_ASSUMED_THREADS;
+    struct sparling_geometry map = sparling_geometry(c);
+    double d = pad_channels((double)c->channels), w = pad_channels((double)c->width), total = 0;
+    double width = fmin(map.cols, LINE_PIECE), threads = c->threads > 0 ? (double)c->threads : METHOD_ASSUMED_THREADS;
     int units = domain_shape(c).positions ? dilated_units((int)c->context) : 0;
     for (int i = 0; i < units; i++) {
         int taps, dilation;
         dilated_unit(i, &taps, &dilation);
         total += 3 * 2 * d * (width + (taps - 1) * dilation);
     }
+    for (int i = 0; map.rows == 1 && i < (int)c->units; i++)
+        if (sparling_dilation(c, i) > 1)
+            total += 3 * 2 * w * (width + (map.kernel_w - 1) * sparling_dilation(c, i));
     return threads * total;
 }
 

@@ -30,6 +30,7 @@ static enum status begin_phase(struct method_run *run, int64_t at, struct error 
     run->at = at;
     run->activity = rule->activity;
     run_metric(run, "phase", (double)(at + 1));
+    selection_begin(run);
     return rule->begin ? rule->begin(run, err) : STATUS_OK;
 }
 
@@ -39,6 +40,7 @@ static enum status advance_plan(struct method_run *run, int rows, struct error *
     enum status status = STATUS_OK;
     for (; rows > 0 && !status; rows--) {
         const struct phase_rule *rule = plan_now(run)->rule;
+        selection_end(run);
         if (rule->end)
             rule->end(run);
         status = begin_phase(run, run->at + 1, err);
@@ -55,6 +57,7 @@ enum status run_begin(struct method_run *r, struct error *err)
     r->loss_sum = r->norm_sum = r->best_accuracy = 0;
     r->accuracy = NAN;
     starts_begin(r);
+    selection_begin(r);
     ending_begin(r);
     r->kept = (struct kept){0};
     head_phase_clear(r);
@@ -100,6 +103,7 @@ static enum status decide_phase(struct method_run *run, struct validation_outcom
     const struct phase *now = plan_now(run);
     if (now->objectives & OBJECTIVE_OF_G)
         run->head->measure(run, v);
+    selection_validated(run, v);
     enum status status = now->rule->validated ? now->rule->validated(run, v, err) : STATUS_OK;
     if (!status)
         status = advance_plan(run, v->advance, err);
@@ -176,6 +180,7 @@ static enum status end_motif_training(struct method_run *run, struct error *err)
     int64_t at = run->at;
     while (run->plan.row[at].trains & TRAINS_G)
         at++;
+    selection_end(run);
     return begin_phase(run, at, err);
 }
 

@@ -13,6 +13,8 @@ const struct method_metric sparling_metrics[SPARLING_METRICS] = {
     {"loss", "nat",
      "Mean over ten updates of the cross-entropy of a target token; in the first phase, of the presence loss."},
     {"validation_loss", "nat", "Cross-entropy of a target token on the validation set."},
+    {"kept_samples", "samples",
+     "Number of training samples at the validation with whose weights the next phase begins (select_by_validation)."},
     {"presence_loss", "nat", "Loss of the presence objective on the validation set, summed over the names."},
     {"start_loss", "nat", "Lowest presence loss that a start has reached, published at its end (starts)."},
     {"presence_unread", "", "Number of names that the motif model does not recognise yet, in the first phase."},

@@ -116,6 +116,9 @@ static enum status open_run(struct method_run *run, struct error *err)
     status = run_begin(run, err);
     if (status)
         return status;
+    status = selection_open(run, err);
+    if (status)
+        return status;
     status = batch_source_create(run->direct ? &run->single : &run->domain, (int)run->config.batch, &run->source, err);
     if (status)
         return status;
@@ -165,6 +168,7 @@ void sparling_destroy(struct method_run *run)
     calibration_drop(run);
     head_phase_drop(run);
     presence_close(run);
+    selection_close(run);
     domain_close(&run->domain);
     adam_destroy(run->adam);
     network_destroy(run->network);

@@ -6,7 +6,7 @@
 #include "core/methods/method.h"
 
 /* The time series of a run; report.c defines the list. */
-enum { SPARLING_METRICS = 21 };
+enum { SPARLING_METRICS = 22 };
 extern const struct method_metric sparling_metrics[SPARLING_METRICS];
 
 enum status sparling_create(const void *config, const struct method_env *env, struct method_run **run,

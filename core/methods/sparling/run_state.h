@@ -21,6 +21,7 @@
 #include "core/methods/sparling/training/plan.h"
 #include "core/methods/sparling/training/presence.h"
 #include "core/methods/sparling/training/reinitialise.h"
+#include "core/methods/sparling/training/selection.h"
 #include "core/nn/adam.h"
 #include "core/nn/gradients.h"
 
@@ -56,6 +57,7 @@ struct method_run {
     struct presence_phase presence;
     struct numbers numbers; /* numbers as targets */
     struct starts starts;
+    struct selection selection;
     struct ending ending;
     struct kept kept;
     struct reading reading;

@@ -65,7 +65,7 @@ static enum status open_trained(struct method_run *run, const struct superpositi
 {
     const struct superposition_config *config = &run->config;
     struct autoencoder_shape shape = superposition_shape(config, c);
-    struct adam_config adam = {0.9, 0.999, config->epsilon, 0};
+    struct adam_config adam = {.beta1 = 0.9, .beta2 = 0.999, .epsilon = config->epsilon};
     float *importance = malloc((size_t)c->n_s * sizeof *importance);
     if (!importance)
         return error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory for weights of %d features", c->n_s);

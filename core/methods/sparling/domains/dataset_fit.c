@@ -19,10 +19,15 @@ void dataset_fit_mels(struct sparling_config *config, const struct method_given 
         d->mels = bands < 8 ? 8 : bands;
 }
 
-/* Returns whether samples are sequences of letters: they have one row and several channels, and are not recordings. */
-static bool letters(const struct dataset_config *c, bool sound)
+/* Returns the number of residual units of g for a signal, whose window doubles with each unit: as many as fit into
+ * about half of the signal, at most 7 (512 positions). */
+static int64_t signal_units(int64_t cols, int64_t first)
 {
-    return c->rows == 1 && (c->channels > 1 || c->words > 0) && !sound;
+    const double share = 0.55;
+    int64_t units = 1;
+    while (units < 7 && (double)(4 * ((2 << units) - 1) + first - 1) <= share * (double)cols)
+        units++;
+    return units;
 }
 
 /* Sets the window and the width of g. The first convolution is as wide as a whole motif, and only few residual units
@@ -30,9 +35,12 @@ static bool letters(const struct dataset_config *c, bool sound)
  * middle of their windows.
  * - Pictures: the window has 21 positions. If pictures are small and each has one class, such as a texture, the
  *   evidence may be anywhere, so the window contains the whole picture, up to 39 pixels.
- * - Sequences and signals: a motif may be long, so the window has about a tenth of the sample's positions, from 29 to
- *   61 (bases: 31 to 63). Letters other than bases need only one residual unit. Bases, which have four channels, may
- *   have motifs on either strand: g needs twice the features and more units to join the strands.
+ * - Signals: a motif may have a few positions or half of the sample, so the first convolution has 5 positions and the
+ *   window doubles with each residual unit. A unit adds to the features of the units before it, so g sees short motifs
+ *   as well as long ones.
+ * - Sequences of letters: the window has about a tenth of the sample's positions, from 29 to 61 (bases: 31 to 63).
+ *   Letters other than bases need only one residual unit. Bases, which have four channels, may have motifs on either
+ *   strand: g needs twice the features and more units to join the strands.
  * - Recordings: kernels have 3 positions and the window 21, the length of a word. In a longer window, g could mark a
  *   word at a position beside it. */
 static void fit_window(struct sparling_config *config, const struct method_given *given,
@@ -40,29 +48,54 @@ static void fit_window(struct sparling_config *config, const struct method_given
 {
     const int64_t small = 1600; /* pixels */
     const struct dataset_config *c = &config->dataset;
-    bool sound = facts->sound, line = c->rows == 1, text = letters(c, sound), bases = text && c->channels == 4,
+    bool sound = facts->sound, line = c->rows == 1, text = facts->letters, bases = text && c->channels == 4,
          whole = facts->classes && !line && c->rows * c->cols <= small;
     int cols = (int)c->cols, tenth = cols / 40 < 7 ? 7 : cols / 40 > 15 ? 15 : cols / 40;
     int side = (int)(c->rows > c->cols ? c->rows : c->cols), rest = (side - 12) / 4,
         all = rest < 3   ? 3
               : rest > 6 ? 6
                          : rest; /* number of units after a first convolution that is 15 pixels wide */
+    if (line && !text && !sound && !has(given, "dilation"))
+        config->dilation = 2;
+    bool doubles = line && config->dilation == 2;
     int units = sound ? 5 : bases ? 4 : text ? 1 : line ? 2 : whole ? all : 3;
     if (!has(given, "width") && bases)
         config->width = 32;
     if (!has(given, "first_window"))
-        config->first_window = sound ? 1 : line ? 4 * (tenth - units) + (bases ? 3 : 1) : whole ? 15 : 9;
+        config->first_window = sound ? 1 : doubles ? 5 : line ? 4 * (tenth - units) + (bases ? 3 : 1) : whole ? 15 : 9;
     if (!has(given, "units"))
-        config->units = units;
+        config->units = doubles ? signal_units(c->cols, config->first_window) : units;
+}
+
+/* Sets what keeps g from learning few signals by heart: dropout, weight decay, and random changes of the samples. A
+ * number as target may be the size or the length of a motif, so then these stay as they are. */
+static void fit_regularisation(struct sparling_config *config, const struct method_given *given,
+                               const struct dataset_facts *facts)
+{
+    struct dataset_config *d = &config->dataset;
+    const struct {
+        const char *field;
+        double *at, value;
+        bool with_numbers;
+    } rows[] = {
+        {"motif_dropout", &config->motif_dropout, 0.2, true}, {"weight_decay", &config->weight_decay, 0.1, true},
+        {"augment_shift", &d->augment_shift, 0.1, true},      {"augment_noise", &d->augment_noise, 0.05, true},
+        {"augment_gain", &d->augment_gain, 0.1, false},       {"augment_stretch", &d->augment_stretch, 0.1, false},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++)
+        if (d->rows == 1 && !facts->letters && !facts->sound && (rows[i].with_numbers || !d->numbers) &&
+            !has(given, rows[i].field))
+            *rows[i].at = rows[i].value;
 }
 
 /* Sets the learning rate and the number of samples. In sequences of letters, many substrings look like a motif by
  * chance, so training is noisy. A lower learning rate and more samples therefore lower the error more than they do
  * in pictures. Bases have a small alphabet, so chance matches are most frequent there, and the presence objective
  * learns sooner from the few best positions (presence_sharpness). */
-static void fit_rate(struct sparling_config *config, const struct method_given *given, bool sound)
+static void fit_rate(struct sparling_config *config, const struct method_given *given,
+                     const struct dataset_facts *facts)
 {
-    if (!letters(&config->dataset, sound))
+    if (!facts->letters)
         return;
     if (!has(given, "learning_rate"))
         config->learning_rate = 5e-4;
@@ -83,10 +116,10 @@ static void fit_rate(struct sparling_config *config, const struct method_given *
 static void fit_counts(struct sparling_config *config, const struct method_given *given,
                        const struct dataset_facts *facts)
 {
-    bool bases = letters(&config->dataset, facts->sound) && config->dataset.channels == 4 && !config->dataset.numbers;
+    bool bases = facts->letters && config->dataset.channels == 4 && !config->dataset.numbers;
     if ((facts->counts || bases) && !has(given, "tally_weight"))
         config->tally_weight = 1;
-    if (facts->counts && letters(&config->dataset, facts->sound) && !has(given, "replace_letters"))
+    if (facts->counts && facts->letters && !has(given, "replace_letters"))
         config->dataset.replace_letters = 0.1;
 }
 
@@ -107,8 +140,7 @@ static void fit_empty(struct sparling_config *config, const struct method_given 
 static void fit_most(struct sparling_config *config, const struct method_given *given,
                      const struct dataset_facts *facts)
 {
-    if (!letters(&config->dataset, facts->sound) || config->dataset.channels != 4 || !config->calibrate ||
-        facts->most > SPARLING_MOST)
+    if (!facts->letters || config->dataset.channels != 4 || !config->calibrate || facts->most > SPARLING_MOST)
         return;
     bool lists_all = facts->counts || (facts->ordered && facts->most > 1);
     if (lists_all && !has(given, "most_motifs"))
@@ -120,9 +152,10 @@ static void fit_most(struct sparling_config *config, const struct method_given *
 /* Sets how the head reads motifs of bases. Motifs of bases are often weak and lie close together. With motif_floor the
  * head sees the kind of a weak motif, and with rank_positions it need not compare distant positions to find the order
  * of motifs. */
-static void fit_head(struct sparling_config *config, const struct method_given *given, bool sound)
+static void fit_head(struct sparling_config *config, const struct method_given *given,
+                     const struct dataset_facts *facts)
 {
-    if (!letters(&config->dataset, sound) || config->dataset.channels != 4 || config->dataset.numbers)
+    if (!facts->letters || config->dataset.channels != 4 || config->dataset.numbers)
         return;
     if (!has(given, "motif_floor") && config->motif_scale == MOTIF_SCALE_RMS)
         config->motif_floor = 1;
@@ -149,11 +182,12 @@ static void fit_without_phase(struct sparling_config *config, const struct metho
 /* Sets fields for numbers as targets. One number says less about a sample than a label, so a model learns samples by
  * heart sooner; replaced letters prevent this. Validation estimates a share of explained variance, which needs more
  * samples than a share of right answers. */
-static void fit_numbers(struct sparling_config *config, const struct method_given *given, bool sound)
+static void fit_numbers(struct sparling_config *config, const struct method_given *given,
+                        const struct dataset_facts *facts)
 {
     if (!config->dataset.numbers)
         return;
-    if (!has(given, "replace_letters") && letters(&config->dataset, sound))
+    if (!has(given, "replace_letters") && facts->letters)
         config->dataset.replace_letters = 0.1;
     if (!has(given, "validation_samples"))
         config->validation_samples = 1000;
@@ -213,12 +247,13 @@ void dataset_fit(struct sparling_config *config, const struct method_given *give
     double one = motifs / ((double)c->rows * (double)c->cols * (double)config->channels_motif);
     if (presence && !c->positions) {
         fit_window(config, given, facts);
-        fit_rate(config, given, facts->sound);
-        fit_head(config, given, facts->sound);
+        fit_regularisation(config, given, facts);
+        fit_rate(config, given, facts);
+        fit_head(config, given, facts);
         fit_counts(config, given, facts);
         fit_empty(config, given, facts);
         fit_most(config, given, facts);
-        fit_numbers(config, given, facts->sound);
+        fit_numbers(config, given, facts);
         fit_effort(config, given);
     } else {
         fit_without_phase(config, given);

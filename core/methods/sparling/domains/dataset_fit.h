@@ -8,6 +8,7 @@
 struct dataset_facts {
     double mean;  /* mean number of tokens of a label; NaN with numbers as targets */
     bool sound;   /* the data are recordings */
+    bool letters; /* the data are sequences of letters: in each position at most one channel, which is 1 */
     bool counts;  /* labels are counts of motifs */
     bool classes; /* every sample has one class */
     bool named;   /* every sample has a label with at least one name */

@@ -13,12 +13,17 @@
 
 enum { STREAM_REPLACE = 0x7265706C };
 
+bool dataset_in_letters(const struct collection *c, const struct collection_moments *m)
+{
+    return c->kind == COLLECTION_TEXTS || (c->rows == 1 && c->channels > 1 && m->min >= 0 && m->max <= 1 &&
+                                           m->sum == m->squares && m->sum <= (double)m->count / c->channels);
+}
+
 bool dataset_has_letters(const struct collection *c, const struct collection_moments *m)
 {
     const double least = 0.9; /* minimum share of the positions that have a letter */
-    double positions = (double)m->count / c->channels;
-    return c->kind == COLLECTION_TEXTS || (c->rows == 1 && c->channels > 1 && m->min >= 0 && m->max <= 1 &&
-                                           m->sum == m->squares && m->sum <= positions && m->sum >= least * positions);
+    return dataset_in_letters(c, m) &&
+           (c->kind == COLLECTION_TEXTS || m->sum >= least * (double)m->count / c->channels);
 }
 
 void dataset_replace_letters(float *planes, const struct domain_shape *shape, int64_t length, double share,

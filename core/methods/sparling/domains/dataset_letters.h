@@ -6,8 +6,11 @@
 #include "core/data/uploads/collection.h"
 #include "core/methods/sparling/domains/domain.h"
 
-/* Returns whether samples are texts, or the values of a collection with one row are one-hot. Up to a tenth of the
- * positions may have no letter. */
+/* Returns whether the samples of a collection are texts, or sequences of letters: one row, and in each position at most
+ * one channel, which is 1. */
+bool dataset_in_letters(const struct collection *c, const struct collection_moments *m);
+/* Returns whether, in addition, nearly every position has a letter. Up to a tenth of the positions may have no
+ * letter. */
 bool dataset_has_letters(const struct collection *c, const struct collection_moments *m);
 
 /* Replaces each letter, or word, of a sample by a random one with probability `share`. planes: of the shape, of which

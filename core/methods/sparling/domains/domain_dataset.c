@@ -12,6 +12,7 @@
 #include "core/data/dataset.h"
 #include "core/data/scale.h"
 #include "core/methods/sparling/config.h"
+#include "core/methods/sparling/domains/dataset_augment.h"
 #include "core/methods/sparling/domains/dataset_fit.h"
 #include "core/methods/sparling/domains/dataset_labels.h"
 #include "core/methods/sparling/domains/dataset_letters.h"
@@ -36,6 +37,7 @@ struct domain_state {
     double least, most;              /* smallest and largest value of the data set */
     int64_t shortest;                /* length of the shortest sample */
     double replaced;                 /* share of the letters of training samples that are replaced; 0 without letters */
+    struct augmentation changes;     /* random changes of training samples */
     bool letters;                    /* samples are sequences of the four bases, one-hot */
     bool ordered;                    /* labels list names in the order of positions, so turn() reverses them */
     struct dataset_parts parts;
@@ -167,6 +169,34 @@ static enum status fits(const struct collection *c, const struct sparling_config
     return STATUS_OK;
 }
 
+static struct augmentation changes_of(const struct dataset_config *d)
+{
+    return (struct augmentation){.shift = d->augment_shift,
+                                 .stretch = d->augment_stretch,
+                                 .turn = d->augment_turn,
+                                 .gain = d->augment_gain,
+                                 .offset = d->augment_offset,
+                                 .noise = d->augment_noise,
+                                 .erase = d->augment_erase,
+                                 .mirror = d->augment_mirror};
+}
+
+/* Refuses changes that would make a sample contradict its label, or that letters cannot have. */
+static enum status check_changes(const struct dataset_config *d, const struct collection *c,
+                                 const struct collection_moments *moments, struct error *err)
+{
+    const struct augmentation changes = changes_of(d);
+    if (augments(&changes) && dataset_in_letters(c, moments))
+        return error_set(err, STATUS_INVALID, "/config/dataset_name",
+                         "has sequences of letters or words, which the fields augment_* cannot change; use "
+                         "replace_letters");
+    if (d->positions && augments_places(&changes))
+        return error_set(err, STATUS_INVALID, "/config/dataset_name",
+                         "has a label at every position, so augment_shift, augment_stretch, augment_turn and "
+                         "augment_mirror must be 0");
+    return STATUS_OK;
+}
+
 static enum status domain_dataset_adapt(struct sparling_config *config, const struct method_given *given,
                                         const struct collection *c, struct error *err)
 {
@@ -179,9 +209,11 @@ static enum status domain_dataset_adapt(struct sparling_config *config, const st
     const struct division_request request = dataset_parts_request(config);
     if (!status)
         status = division_make(c, &request, &division, err);
+    const struct collection_moments moments = collection_measure(c);
     if (!status && d->fit) {
         const struct dataset_facts facts = {.mean = d->numbers ? NAN : dataset_mean_label(c, 0),
                                             .sound = sound,
+                                            .letters = !sound && dataset_in_letters(c, &moments),
                                             .counts = c->target == TARGET_COUNT,
                                             .classes =
                                                 c->target == TARGET_CLASS && c->label_start[c->count] == c->count,
@@ -193,7 +225,7 @@ static enum status domain_dataset_adapt(struct sparling_config *config, const st
         dataset_fit_samples(config, division.count);
     }
     division_close(&division);
-    return status;
+    return status ? status : check_changes(d, c, &moments, err);
 }
 
 static enum status domain_dataset_resolve(struct sparling_config *config, const struct method_given *given,
@@ -364,6 +396,7 @@ static enum status open_dataset(const struct sparling_config *config, const char
     s->shape = domain_shape(config);
     s->curriculum = config->curriculum;
     s->replaced = d->replace_letters;
+    s->changes = changes_of(d);
     enum status status = open_collection(d, data, &s->c, hash, err);
     if (!status)
         status = fits(&s->c, config, err);
@@ -462,6 +495,21 @@ static void turn(const struct domain_state *s, int64_t length, float *planes, st
     }
 }
 
+/* Changes a training sample at random. */
+static enum status change(const struct domain_state *s, const struct domain_request *request, int64_t length,
+                          float *planes, struct error *err)
+{
+    const struct domain_shape *shape = &s->shape;
+    float *scratch = malloc(domain_inputs(shape) * sizeof *scratch);
+    if (!scratch)
+        return error_memory(err, "a changed sample");
+    const struct augment_sample sample = {planes, shape->channels, shape->rows,   shape->cols,
+                                          length, request->seed,   request->index};
+    dataset_augment(&sample, &s->changes, scratch);
+    free(scratch);
+    return STATUS_OK;
+}
+
 static enum status domain_dataset_sample(const struct domain_state *s, const struct domain_request *request,
                                          float *planes, struct domain_truth *truth, struct error *err)
 {
@@ -472,6 +520,8 @@ static enum status domain_dataset_sample(const struct domain_state *s, const str
     if (!status && planes && s->replaced > 0 && request->set == DOMAIN_LESSON)
         dataset_replace_letters(planes, &s->shape, collection_length(&s->c, chosen), s->replaced, request->seed,
                                 request->index);
+    if (!status && planes && request->set == DOMAIN_LESSON && augments(&s->changes))
+        status = change(s, request, s->spectrum ? s->shape.cols : collection_length(&s->c, chosen), planes, err);
     if (!status && request->turned)
         turn(s, collection_length(&s->c, chosen), planes, truth);
     return status;

@@ -58,18 +58,20 @@ static void node(struct writing *w, const char *op, const char *name, const char
     snprintf(w->value, sizeof w->value, "%.63s", result);
 }
 
-static void conv(struct writing *w, const char *name, const struct conv *layer)
+static void conv(struct writing *w, const char *name, const struct conv *layer, int dilation)
 {
     static const char *const parts[] = {"weight", "bias"};
     int64_t dim[4];
     for (int d = 0; d < 4; d++)
         dim[d] = layer->w->dim[d];
-    int64_t high = dim[2] / 2, wide = dim[3] / 2;
-    const struct graph_attribute attributes[] = {
-        {"kernel_shape", 2, {dim[2], dim[3]}, 0}, {"pads", 4, {high, wide, high, wide}, 0}, {"strides", 2, {1, 1}, 0}};
+    int64_t high = dim[2] / 2, wide = dim[3] / 2 * dilation;
+    const struct graph_attribute attributes[] = {{"kernel_shape", 2, {dim[2], dim[3]}, 0},
+                                                 {"pads", 4, {high, wide, high, wide}, 0},
+                                                 {"strides", 2, {1, 1}, 0},
+                                                 {"dilations", 2, {1, dilation}, 0}};
     constant(w, name, parts[0], 4, dim, layer->w->value);
     constant(w, name, parts[1], 1, dim, layer->b->value);
-    node(w, "Conv", name, parts, 2, attributes, 3);
+    node(w, "Conv", name, parts, 2, attributes, dilation > 1 ? 4 : 3);
 }
 
 static void norm(struct writing *w, const char *name, const struct batch_norm *layer, int channels)
@@ -83,7 +85,7 @@ static void norm(struct writing *w, const char *name, const struct batch_norm *l
     node(w, "BatchNormalization", name, parts, 4, &attribute, 1);
 }
 
-static void unit(struct writing *w, const char *name, const struct residual_unit *layer, int width)
+static void unit(struct writing *w, const char *name, const struct residual_unit *layer, int width, int dilation)
 {
     const struct conv *convs[] = {&layer->conv1, &layer->conv2};
     const struct batch_norm *norms[] = {&layer->norm1, &layer->norm2};
@@ -94,7 +96,7 @@ static void unit(struct writing *w, const char *name, const struct residual_unit
         norm(w, part, norms[i], width);
         node(w, "Relu", part, NULL, 0, NULL, 0);
         snprintf(part, sizeof part, "%.40s.conv%d", name, i + 1);
-        conv(w, part, convs[i]);
+        conv(w, part, convs[i], dilation);
     }
     snprintf(result, sizeof result, "%.40s.Add", name);
     const char *inputs[] = {w->value, before};
@@ -344,12 +346,12 @@ enum status network_graph(const struct network *n, const struct graph_writer *ou
                          "a model that reads both strands has no graph; its field strands is both");
     out->input(out->context, "input", 4, input);
     scale_input(&w, n);
-    conv(&w, "g.first", &n->first);
+    conv(&w, "g.first", &n->first, 1);
     for (int i = 0; i < (int)(c->units + c->narrow_units); i++) {
         snprintf(name, sizeof name, "g.units.%d", i);
-        unit(&w, name, &n->unit[i], (int)c->width);
+        unit(&w, name, &n->unit[i], (int)c->width, n->shape.rows == 1 && i < c->units ? sparling_dilation(c, i) : 1);
     }
-    conv(&w, "g.last", &n->last);
+    conv(&w, "g.last", &n->last, 1);
     if (c->batch_norm != BATCH_NORM_NONE && c->sparsity != SPARSITY_IDENTITY)
         norm(&w, "sparse.norm", &n->norm, (int)c->channels_motif);
     if (network_uses_matrices(n))

@@ -318,10 +318,12 @@ static struct tensor *features(struct exec *e, struct network *n, const real *in
         s->words > 0 ? op_conv_words(e, inputs, count, s->cols, halo, n->first.w, n->first.b)
                      : op_conv_planar(e, inputs, count, s->channels, s->rows, s->cols, halo, n->first.w, n->first.b);
     for (int i = 0; i < (int)(n->config.units + n->config.narrow_units); i++) {
+        bool dilated = s->rows == 1 && i < n->config.units && sparling_dilation(&n->config, i) > 1;
         exec_done_from(e, n->unit[i].norm1.gain);
-        x = residual_unit_forward(e, &n->unit[i], x);
+        x = dilated ? residual_unit_dilated(e, &n->unit[i], sparling_dilation(&n->config, i), x)
+                    : residual_unit_forward(e, &n->unit[i], x);
     }
-    return x;
+    return op_drop_channels(e, x, n->config.motif_dropout);
 }
 
 struct tensor *network_features(struct exec *e, struct network *n, const real *inputs, int count)

@@ -91,6 +91,7 @@ enum status run_initialise(struct method_run *r, struct error *err)
     struct sparling_config start = *c;
     struct adam_config adam = ADAM_DEFAULT;
     adam.clip_norm = c->clip_norm;
+    adam.decay = c->weight_decay;
     adam_destroy(r->adam);
     network_destroy(r->network);
     r->adam = NULL;

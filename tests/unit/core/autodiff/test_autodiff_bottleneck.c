@@ -85,6 +85,58 @@ static void noise_normalises_all_elements_and_has_its_deviation(void **state)
     probe_close(&p);
 }
 
+struct dropped {
+    struct map_shape shape;
+    double share;
+};
+
+static struct tensor *build_dropped(struct probe *p, const void *context)
+{
+    const struct dropped *c = context;
+    return op_drop_channels(&p->exec, probe_input(p, 0), c->share);
+}
+
+static void channel_dropout_gradients_match_differences(void **state)
+{
+    const struct dropped cases[] = {{{2, 18, 5, 3, 1, 1}, 0.4}, {{3, 5, 1, 40, 0, 1}, 0.6}};
+    for (int i = 0; i < 2; i++) {
+        struct probe p;
+        probe_open(&p, 2, "ref");
+        probe_map(&p, &cases[i].shape, 1.0);
+        probe_check(&p, build_dropped, &cases[i], TOLERANCE);
+        probe_close(&p);
+    }
+}
+
+/* Every channel of every image is either 0 everywhere or its values times 1 / (1 - share). Another step drops others,
+ * and an evaluation none. */
+static void channel_dropout_drops_whole_channels_only_in_training(void **state)
+{
+    enum { IMAGES = 40, CHANNELS = 20, PIXELS = 6, COUNT = IMAGES * CHANNELS * PIXELS };
+    const struct dropped c = {{IMAGES, CHANNELS, 2, 3, 1, 1}, 0.25};
+    struct probe p;
+    static real out[COUNT], other[COUNT];
+    int zero = 0;
+    probe_open(&p, 3, "ref");
+    probe_map(&p, &c.shape, 1.0);
+    exec_begin(&p.exec, true, 3);
+    tensor_to_planes(build_dropped(&p, &c), out);
+    for (int plane = 0; plane < IMAGES * CHANNELS; plane++) {
+        bool dropped = out[plane * PIXELS] == 0;
+        zero += dropped;
+        for (int i = plane * PIXELS; i < (plane + 1) * PIXELS; i++)
+            assert_true(dropped ? out[i] == 0 : fabs((double)out[i] - (double)p.inputs[0].value[i] / 0.75) < 1e-6);
+    }
+    assert_in_range(zero, 150, 250); /* 200 are expected, with a deviation of 12 */
+    exec_begin(&p.exec, true, 4);
+    tensor_to_planes(build_dropped(&p, &c), other);
+    assert_memory_not_equal(out, other, sizeof out);
+    exec_begin(&p.exec, false, 4);
+    tensor_to_planes(build_dropped(&p, &c), other);
+    assert_memory_equal(p.inputs[0].value, other, sizeof other);
+    probe_close(&p);
+}
+
 struct activation {
     struct map_shape shape;
     double rate;
@@ -467,6 +519,8 @@ static void matrices_replace_the_values_of_their_channels(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(channel_dropout_gradients_match_differences),
+        cmocka_unit_test(channel_dropout_drops_whole_channels_only_in_training),
         cmocka_unit_test(noise_gradients_match_differences),
         cmocka_unit_test(noise_normalises_all_elements_and_has_its_deviation),
         cmocka_unit_test(kl_sparsity_gradients_match_differences),

@@ -245,6 +245,27 @@ static void clipping_limits_the_global_gradient_norm(void **state)
     bench_close(&b);
 }
 
+/* Decay multiplies matrices by 1 - rate * decay before the update, and leaves vectors as they are. */
+static void decay_shrinks_matrices_and_not_vectors(void **state)
+{
+    struct bench plain, decayed;
+    struct adam_config config = ADAM_DEFAULT;
+    bench_open(&plain, config);
+    config.decay = 2;
+    bench_open(&decayed, config);
+    real matrix = params_find(plain.params, "a.weight")->value[1];
+    fill_gradients(&plain, 1);
+    fill_gradients(&decayed, 1);
+    assert_int_equal(adam_step(plain.adam, &plain.exec, 0.1, NULL, NULL), STATUS_OK);
+    assert_int_equal(adam_step(decayed.adam, &decayed.exec, 0.1, NULL, NULL), STATUS_OK);
+    double difference = (double)params_find(plain.params, "a.weight")->value[1] -
+                        (double)params_find(decayed.params, "a.weight")->value[1];
+    assert_true(fabs(difference - 0.2 * (double)matrix) < 1e-6 && matrix != 0);
+    assert_true(params_find(plain.params, "a.bias")->value[2] == params_find(decayed.params, "a.bias")->value[2]);
+    bench_close(&plain);
+    bench_close(&decayed);
+}
+
 /* --- saving ------------------------------------------------------------------------------------- */
 
 struct bytes {
@@ -316,6 +337,7 @@ int main(void)
         cmocka_unit_test(check_names_the_first_array_that_is_not_finite),
         cmocka_unit_test(adam_equals_its_formula),
         cmocka_unit_test(adam_leaves_arrays_without_gradient_unchanged),
+        cmocka_unit_test(decay_shrinks_matrices_and_not_vectors),
         cmocka_unit_test(clipping_limits_the_global_gradient_norm),
         cmocka_unit_test(restored_optimiser_continues_with_the_same_bits),
     };

@@ -117,6 +117,11 @@ static int setup(void **state)
         m.label[i] = i % 3;
     store("counts", &m.c);
     test_free(m.c.values);
+    make(&m, COLLECTION_SEQUENCES, 2, 1, 40); /* signals of two channels, with a bump whose height is the class */
+    for (int i = 0; i < COUNT * 80; i++)
+        m.c.values[i] = (float)(i * 7 % 11) / 10 + (i % 40 / 8 == 2 ? (float)(i / 80 % 3) : 0);
+    store("waves", &m.c);
+    test_free(m.c.values);
     /* Stores sequences of two lengths with a class at every position. The third class does not occur. */
     make(&m, COLLECTION_SEQUENCES, 2, 1, 6);
     for (int i = 0; i < COUNT; i++) {
@@ -441,6 +446,53 @@ static void counts_train_one_channel_to_mark_as_many_motifs(void **state)
     run_env_close(&host);
 }
 
+/* With all that keeps a model from learning by heart, threads and pauses change no bit. */
+static void regularised_run_gives_same_bits_with_threads_and_pauses(void **state)
+{
+    static const struct config_setting more[] = {{"units", "3"},
+                                                 {"dilation", "2"},
+                                                 {"motif_dropout", "0.2"},
+                                                 {"weight_decay", "0.1"},
+                                                 {"augment_shift", "0.1"},
+                                                 {"augment_stretch", "0.1"},
+                                                 {"augment_gain", "0.1"},
+                                                 {"augment_offset", "0.1"},
+                                                 {"augment_noise", "0.1"},
+                                                 {"augment_erase", "0.1"},
+                                                 {"select_by_validation", "true"},
+                                                 {"width", "8"},
+                                                 {"channels", "16"},
+                                                 {"heads", "2"},
+                                                 {"layers", "1"},
+                                                 {"feed_forward", "32"},
+                                                 {"batch", "4"},
+                                                 {"total_samples", "64"},
+                                                 {"validation_every", "16"},
+                                                 {"checkpoint_every", "16"},
+                                                 {"validation_samples", "8"},
+                                                 {"motif_samples", "4"},
+                                                 {"test_samples", "4"},
+                                                 {"stage_samples", "0"},
+                                                 {"embed_order", "pool-then-embed"},
+                                                 {"pool", "2"},
+                                                 {"lstm", "false"},
+                                                 {NULL, NULL}};
+    struct sparling_config c = configured("waves", more);
+    struct run_env_witness one, two;
+    struct error err = {0};
+    int steps;
+    if (sparling_method.resolve(&c, NULL, root, &err))
+        fail_msg("%s %s", err.pointer, err.message);
+    struct run_env_plan plan = {.method = &sparling_method, .config = &c, .data = root, .threads = 1};
+    if (run_env_run(&plan, &one, &steps, &err))
+        fail_msg("%s %s", err.pointer, err.message);
+    plan.threads = 2;
+    plan.every = 3;
+    if (run_env_run(&plan, &two, &steps, &err))
+        fail_msg("%s %s", err.pointer, err.message);
+    assert_string_equal(one.weights, two.weights);
+}
+
 static void recordings_become_spectrograms(void **state)
 {
     static float planes[64 * 128], given[64 * 128], wave[TONE];
@@ -660,6 +712,7 @@ int main(void)
                                        cmocka_unit_test(lengths_unlike_those_of_the_data_are_reported),
                                        cmocka_unit_test(labels_at_every_position_end_with_the_sequence),
                                        cmocka_unit_test(counts_train_one_channel_to_mark_as_many_motifs),
+                                       cmocka_unit_test(regularised_run_gives_same_bits_with_threads_and_pauses),
                                        cmocka_unit_test(recordings_become_spectrograms),
                                        cmocka_unit_test(spectrograms_follow_the_rate_of_the_recordings),
                                        cmocka_unit_test(groups_stay_together),

@@ -493,6 +493,91 @@ static void starts_do_not_depend_on_threads_and_pauses(void **state)
     }
 }
 
+static const struct config_setting selected[] = {{"patience", "2"},
+                                                 {"calibrate", "true"},
+                                                 {"total_samples", "800"},
+                                                 {"learning_rate_final", "0.1"},
+                                                 {"first_window", "3"},
+                                                 {"reading_samples", "1000"},
+                                                 {"select_by_validation", "true"},
+                                                 {NULL, NULL}};
+
+static real *first_value(const struct trial *t)
+{
+    return params_values(t->run->network->params, NULL);
+}
+
+/* The errors of validations are smoothed: after 3 and 1, the present one is 2; after a further 5 it is 3.5, which is
+ * worse. So the weights of the second validation return at the end of the phase. */
+static void a_phase_ends_with_the_weights_of_its_best_validation(void **state)
+{
+    static const double losses[] = {3, 1, 5};
+    struct trial t;
+    trial_begin(&t, selected, 1);
+    t.run->at = plan_find(&t.run->plan, PHASE_MOTIFS);
+    selection_begin(t.run);
+    for (int i = 0; i < 3; i++) {
+        const struct validation_outcome v = {.own_loss = losses[i]};
+        t.run->samples = 10 * (i + 1);
+        first_value(&t)[0] = (real)i;
+        selection_validated(t.run, &v);
+    }
+    assert_true(t.run->selection.samples == 20 && t.run->selection.flat == 1 && t.run->selection.best == 2);
+    selection_end(t.run);
+    assert_true(first_value(&t)[0] == 1);
+    selection_begin(t.run); /* the next phase forgets them */
+    first_value(&t)[0] = 7;
+    selection_end(t.run);
+    assert_true(first_value(&t)[0] == 7);
+    trial_end(&t);
+}
+
+/* With 18 validation samples, .42 and .4 are the same accuracy, but .1 is worse. */
+static void the_last_weights_stay_unless_they_are_clearly_worse(void **state)
+{
+    static const double last[] = {0.4, 0.1};
+    for (int i = 0; i < 2; i++) {
+        struct trial t;
+        trial_begin(&t, selected, 1);
+        t.run->at = plan_find(&t.run->plan, PHASE_HEAD);
+        t.run->annealer.density = t.run->rule.density_final;
+        selection_begin(t.run);
+        for (int v = 0; v < 2; v++) {
+            t.run->samples = 10 * (v + 1);
+            t.run->accuracy = v == 0 ? 0.42 : last[i];
+            first_value(&t)[0] = (real)v;
+            selection_validated(t.run, &(struct validation_outcome){0});
+        }
+        selection_end(t.run);
+        assert_true(first_value(&t)[0] == (i == 0 ? R(1.0) : R(0.0)));
+        trial_end(&t);
+    }
+}
+
+/* While the head trains, wrong answers decide, and only at the last density. */
+static void answers_at_the_last_density_select_the_weights(void **state)
+{
+    struct trial t;
+    trial_begin(&t, selected, 1);
+    struct method_run *run = t.run;
+    run->at = plan_find(&run->plan, PHASE_JOINT);
+    selection_begin(run);
+    run->samples = 10;
+    run->accuracy = 0.9;
+    run->annealer.density = 2 * run->rule.density_final;
+    selection_validated(run, &(struct validation_outcome){.loss = 1});
+    assert_int_equal(run->selection.samples, 0);
+    run->annealer.density = run->rule.density_final;
+    run->samples = 20;
+    run->accuracy = 0.4;
+    selection_validated(run, &(struct validation_outcome){.loss = 1});
+    run->samples = 30;
+    run->accuracy = 0.5;
+    selection_validated(run, &(struct validation_outcome){.loss = 9});
+    assert_true(run->selection.samples == 30 && fabs(run->selection.best - 0.55) < 1e-12);
+    trial_end(&t);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -511,6 +596,9 @@ int main(void)
         cmocka_unit_test(training_on_maps_that_return_does_not_depend_on_threads_and_pauses),
         cmocka_unit_test(a_run_goes_back_to_an_earlier_stage_that_read_the_labels_better),
         cmocka_unit_test(a_run_keeps_the_last_density_when_an_earlier_stage_was_hardly_better),
+        cmocka_unit_test(a_phase_ends_with_the_weights_of_its_best_validation),
+        cmocka_unit_test(the_last_weights_stay_unless_they_are_clearly_worse),
+        cmocka_unit_test(answers_at_the_last_density_select_the_weights),
         cmocka_unit_test(the_best_start_is_continued),
         cmocka_unit_test(starts_do_not_depend_on_threads_and_pauses),
     };

@@ -1,0 +1,153 @@
+/* Changes training samples at random. First a sample is moved, stretched and turned, all in one pass that interpolates
+ * between its values; outside it, the values of its edge go on. Then its values change. */
+#include "core/methods/sparling/domains/dataset_augment.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "core/base/random/philox.h"
+
+enum { STREAM_AUGMENT = 0x6175676D, STREAM_NOISE = 0x61756E6F };
+/* Words of the stream STREAM_AUGMENT. */
+enum { SHIFT_X, SHIFT_Y, STRETCH_X, STRETCH_Y, TURN, GAIN, OFFSET, ERASE_X, ERASE_Y, MIRROR_X, MIRROR_Y };
+
+bool augments(const struct augmentation *a)
+{
+    return augments_places(a) || a->gain > 0 || a->offset > 0 || a->noise > 0 || a->erase > 0;
+}
+
+bool augments_places(const struct augmentation *a)
+{
+    return a->shift > 0 || a->stretch > 0 || a->turn > 0 || a->mirror;
+}
+
+/* A uniform number in [-strength, strength). */
+static double drawn(const struct philox *from, int word, double strength)
+{
+    return strength * (2 * (double)philox_uniform(from, (uint64_t)word) - 1);
+}
+
+/* The map from a position of the changed sample to a position of the sample. */
+struct placement {
+    double xx, xy, yx, yy, x, y;
+};
+
+static struct placement place(const struct augment_sample *s, const struct augmentation *a, const struct philox *from)
+{
+    const double degree = 3.14159265358979323846 / 180;
+    double width = (double)s->length, angle = s->rows > 1 ? drawn(from, TURN, a->turn) * degree : 0;
+    double zoom = exp(drawn(from, STRETCH_X, a->stretch)), high = exp(drawn(from, STRETCH_Y, a->stretch));
+    bool flat = s->rows == 1, flips = a->mirror && !flat;
+    double left = flips && philox_uniform(from, MIRROR_X) < 0.5F ? -1 : 1;
+    double up = flips && philox_uniform(from, MIRROR_Y) < 0.5F ? -1 : 1;
+    return (struct placement){.xx = left * zoom * cos(angle),
+                              .xy = -left * high * sin(angle),
+                              .yx = flat ? 0 : up * zoom * sin(angle),
+                              .yy = flat ? 1 : up * high * cos(angle),
+                              .x = (width - 1) / 2 + drawn(from, SHIFT_X, a->shift) * width,
+                              .y = (s->rows - 1) / 2.0 + (flat ? 0 : drawn(from, SHIFT_Y, a->shift) * s->rows)};
+}
+
+static double within(double value, double most)
+{
+    return fmin(most, fmax(0, value));
+}
+
+static float between(const float *line, int64_t length, double x)
+{
+    double at = within(x, (double)length - 1);
+    int64_t left = (int64_t)at, right = left + 1 < length ? left + 1 : left;
+    float share = (float)(at - (double)left);
+    return line[left] + share * (line[right] - line[left]);
+}
+
+static void move_plane(const struct augment_sample *s, const struct placement *p, const float *from, float *to)
+{
+    double middle_x = (double)(s->length - 1) / 2, middle_y = (s->rows - 1) / 2.0;
+    for (int row = 0; row < s->rows; row++)
+        for (int64_t col = 0; col < s->length; col++) {
+            double dx = (double)col - middle_x, dy = row - middle_y, x = p->x + p->xx * dx + p->xy * dy,
+                   y = within(p->y + p->yx * dx + p->yy * dy, s->rows - 1);
+            int above = (int)y, below = above + 1 < s->rows ? above + 1 : above;
+            float share = (float)(y - above), value = between(from + (ptrdiff_t)above * s->cols, s->length, x);
+            if (share > 0)
+                value += share * (between(from + (ptrdiff_t)below * s->cols, s->length, x) - value);
+            to[(ptrdiff_t)row * s->cols + col] = value;
+        }
+}
+
+static void move(const struct augment_sample *s, const struct augmentation *a, const struct philox *from,
+                 float *scratch)
+{
+    struct placement p = place(s, a, from);
+    size_t size = (size_t)s->rows * (size_t)s->cols;
+    if (!augments_places(a))
+        return;
+    memcpy(scratch, s->planes, (size_t)s->channels * size * sizeof *scratch);
+    for (int c = 0; c < s->channels; c++)
+        move_plane(s, &p, scratch + (size_t)c * size, s->planes + (size_t)c * size);
+}
+
+/* Standard deviation of the values of a plane. */
+static double spread_of(const struct augment_sample *s, const float *plane)
+{
+    double sum = 0, squares = 0, count = (double)s->rows * (double)s->length;
+    for (int row = 0; row < s->rows; row++)
+        for (int64_t col = 0; col < s->length; col++) {
+            double value = (double)plane[(ptrdiff_t)row * s->cols + col];
+            sum += value;
+            squares += value * value;
+        }
+    return sqrt(fmax(0, squares / count - sum / count * (sum / count)));
+}
+
+/* Changes gain and offset, and adds noise. The offset and the noise are shares of the sample's standard deviation. */
+static void change_values(const struct augment_sample *s, const struct augmentation *a, const struct philox *from)
+{
+    struct philox noise = philox_stream((uint64_t)s->seed, STREAM_NOISE, (uint64_t)s->index);
+    double gain = exp(drawn(from, GAIN, a->gain)), offset = drawn(from, OFFSET, a->offset);
+    size_t size = (size_t)s->rows * (size_t)s->cols;
+    if (a->gain <= 0 && a->offset <= 0 && a->noise <= 0)
+        return;
+    for (int c = 0; c < s->channels; c++) {
+        float *plane = s->planes + (size_t)c * size;
+        double spread = a->offset > 0 || a->noise > 0 ? spread_of(s, plane) : 0;
+        for (int row = 0; row < s->rows; row++)
+            for (int64_t col = 0; col < s->length; col++) {
+                ptrdiff_t at = (ptrdiff_t)row * s->cols + col;
+                double value = gain * (double)plane[at] + offset * spread;
+                if (a->noise > 0)
+                    value += a->noise * spread * philox_normal(&noise, (uint64_t)c * size + (uint64_t)at);
+                plane[at] = (float)value;
+            }
+    }
+}
+
+/* Replaces a part of the sample by its mean: a share `erase` of the length of each side. */
+static void erase(const struct augment_sample *s, const struct augmentation *a, const struct philox *from)
+{
+    int64_t width = (int64_t)(a->erase * (double)s->length), height = (int64_t)(a->erase * s->rows);
+    int64_t rows = s->rows > 1 ? height : 1;
+    int64_t left = (int64_t)((double)philox_uniform(from, ERASE_X) * (double)(s->length - width + 1));
+    int64_t top = (int64_t)((double)philox_uniform(from, ERASE_Y) * (double)(s->rows - rows + 1));
+    for (int c = 0; width > 0 && rows > 0 && c < s->channels; c++) {
+        float *plane = s->planes + (ptrdiff_t)c * s->rows * s->cols;
+        double sum = 0;
+        for (int row = 0; row < s->rows; row++)
+            for (int64_t col = 0; col < s->length; col++)
+                sum += (double)plane[(ptrdiff_t)row * s->cols + col];
+        float mean = (float)(sum / ((double)s->rows * (double)s->length));
+        for (int64_t row = top; row < top + rows; row++)
+            for (int64_t col = left; col < left + width; col++)
+                plane[row * s->cols + col] = mean;
+    }
+}
+
+void dataset_augment(const struct augment_sample *s, const struct augmentation *a, float *scratch)
+{
+    struct philox from = philox_stream((uint64_t)s->seed, STREAM_AUGMENT, (uint64_t)s->index);
+    move(s, a, &from, scratch);
+    change_values(s, a, &from);
+    if (a->erase > 0)
+        erase(s, a, &from);
+}

@@ -1,0 +1,148 @@
+/* Tests the random changes of training samples. */
+#include "core/methods/sparling/domains/dataset_augment.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "tests/support/unit.h"
+
+enum { COLS = 200, ROWS = 24, SIDE = 30 };
+
+static struct augment_sample signal_of(float *planes, int64_t index)
+{
+    return (struct augment_sample){
+        .planes = planes, .channels = 2, .rows = 1, .cols = COLS, .length = COLS - 20, .seed = 5, .index = index};
+}
+
+static void fill_signal(float *planes)
+{
+    for (int c = 0; c < 2; c++)
+        for (int i = 0; i < COLS; i++)
+            planes[c * COLS + i] = i < COLS - 20 ? (float)(c * 3 + sin(i * 0.1)) : 0;
+}
+
+/* Returns whether a change with these strengths is the same for the same index, differs for another one, and leaves the
+ * columns beyond the length alone. */
+static bool is_reproducible(const struct augmentation *a)
+{
+    float first[2 * COLS], again[2 * COLS], other[2 * COLS], scratch[2 * COLS];
+    float *planes[] = {first, again, other};
+    for (int i = 0; i < 3; i++) {
+        struct augment_sample s = signal_of(planes[i], i == 2 ? 8 : 7);
+        fill_signal(planes[i]);
+        dataset_augment(&s, a, scratch);
+        for (int c = 0; c < 2; c++)
+            for (int k = COLS - 20; k < COLS; k++)
+                if (planes[i][c * COLS + k] != 0)
+                    return false;
+    }
+    return memcmp(first, again, sizeof first) == 0 && memcmp(first, other, sizeof first) != 0;
+}
+
+static void changes_depend_on_seed_and_index_only(void **state)
+{
+    const struct augmentation each[] = {{.shift = 0.2},  {.stretch = 0.2}, {.gain = 0.3},
+                                        {.offset = 0.5}, {.noise = 0.2},   {.erase = 0.3}};
+    for (size_t i = 0; i < sizeof each / sizeof each[0]; i++) {
+        assert_true(augments(&each[i]));
+        assert_true(is_reproducible(&each[i]));
+    }
+    assert_false(augments(&(struct augmentation){0}));
+}
+
+/* A shift moves a peak by at most its strength, in both directions, and by the same distance in all channels. */
+static void a_shift_moves_all_channels_by_up_to_its_strength(void **state)
+{
+    const struct augmentation a = {.shift = 0.1};
+    int least = 0, most = 0;
+    for (int64_t index = 0; index < 200; index++) {
+        float planes[2 * COLS] = {0}, scratch[2 * COLS];
+        struct augment_sample s = signal_of(planes, index);
+        int at[2] = {0, 0};
+        for (int c = 0; c < 2; c++)
+            for (int i = 0; i < COLS - 20; i++)
+                planes[c * COLS + i] = (float)exp(-0.01 * (i - 90) * (i - 90));
+        dataset_augment(&s, &a, scratch);
+        for (int c = 0; c < 2; c++)
+            for (int i = 0; i < COLS - 20; i++)
+                at[c] = planes[c * COLS + i] > planes[c * COLS + at[c]] ? i : at[c];
+        assert_int_equal(at[0], at[1]);
+        least = at[0] - 90 < least ? at[0] - 90 : least;
+        most = at[0] - 90 > most ? at[0] - 90 : most;
+    }
+    assert_in_range(most, 14, 19);
+    assert_in_range(-least, 14, 19);
+}
+
+/* Gain and offset change values linearly; noise has the stated deviation. */
+static void values_change_by_gain_offset_and_noise(void **state)
+{
+    float planes[2 * COLS], before[2 * COLS], scratch[2 * COLS];
+    struct augment_sample s = signal_of(planes, 3);
+    fill_signal(before);
+    memcpy(planes, before, sizeof before);
+    dataset_augment(&s, &(struct augmentation){.gain = 0.3, .offset = 0.5}, scratch);
+    double gain = ((double)planes[40] - (double)planes[20]) / ((double)before[40] - (double)before[20]);
+    double offset = (double)planes[20] - gain * (double)before[20];
+    assert_true(gain > exp(-0.3) && gain < exp(0.3) && fabs(gain - 1) > 1e-3);
+    for (int i = 0; i < COLS - 20; i++)
+        assert_true(fabs((double)planes[i] - gain * (double)before[i] - offset) < 1e-4);
+    double squares = 0, spread = 0;
+    memcpy(planes, before, sizeof before);
+    dataset_augment(&s, &(struct augmentation){.noise = 0.2}, scratch);
+    for (int i = 0; i < COLS - 20; i++) {
+        double d = (double)planes[i] - (double)before[i];
+        squares += d * d / (COLS - 20);
+        spread += (double)before[i] * (double)before[i] / (COLS - 20);
+    }
+    assert_true(fabs(sqrt(squares / spread) - 0.2) < 0.04);
+}
+
+/* A patch of the stated size gets the mean; the rest stays. */
+static void an_erased_patch_has_the_stated_size(void **state)
+{
+    float planes[ROWS * SIDE], before[ROWS * SIDE], scratch[ROWS * SIDE];
+    struct augment_sample s = {.planes = planes, .channels = 1, .rows = ROWS, .cols = SIDE, .length = SIDE, .seed = 1};
+    int changed = 0;
+    for (int i = 0; i < ROWS * SIDE; i++)
+        before[i] = planes[i] = (float)(i % 7) - 2.5F;
+    dataset_augment(&s, &(struct augmentation){.erase = 0.5}, scratch);
+    for (int i = 0; i < ROWS * SIDE; i++)
+        changed += planes[i] != before[i];
+    assert_int_equal(changed, ROWS / 2 * (SIDE / 2));
+}
+
+/* A picture that is only mirrored has the same values in another order, and each of the four forms occurs. */
+static void mirrored_pictures_have_four_forms(void **state)
+{
+    int seen[4] = {0};
+    for (int64_t index = 0; index < 60; index++) {
+        float planes[ROWS * SIDE], scratch[ROWS * SIDE];
+        struct augment_sample s = {
+            .planes = planes, .channels = 1, .rows = ROWS, .cols = SIDE, .length = SIDE, .seed = 1, .index = index};
+        for (int i = 0; i < ROWS * SIDE; i++)
+            planes[i] = (float)i;
+        dataset_augment(&s, &(struct augmentation){.mirror = true}, scratch);
+        int corner = (int)(planes[0] + 0.5F), form = (corner % SIDE == 0 ? 0 : 1) + (corner < SIDE ? 0 : 2);
+        seen[form]++;
+        for (int row = 0; row < ROWS; row++)
+            for (int col = 0; col < SIDE; col++) {
+                int from_row = form & 2 ? ROWS - 1 - row : row, from_col = form & 1 ? SIDE - 1 - col : col;
+                assert_true(fabs((double)planes[row * SIDE + col] - (from_row * SIDE + from_col)) < 0.01);
+            }
+    }
+    for (int form = 0; form < 4; form++)
+        assert_in_range(seen[form], 5, 28);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(changes_depend_on_seed_and_index_only),
+        cmocka_unit_test(a_shift_moves_all_channels_by_up_to_its_strength),
+        cmocka_unit_test(values_change_by_gain_offset_and_noise),
+        cmocka_unit_test(an_erased_patch_has_the_stated_size),
+        cmocka_unit_test(mirrored_pictures_have_four_forms),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
