@@ -466,7 +466,7 @@ def channels_of_signals_have_a_scale_each(daemon, other, folder, job):
     numpy.savez(content, x=x, y=numpy.array(["plain", "word"])[numpy.arange(300) % 2 ^ 1])
     status, _, answer = daemon.ask("PUT", "/v1/datasets/units?layout=signals", content.getvalue(), "application/x-npz")
     assert status == 201 and any("scale each channel" in warning["text"] for warning in answer["warnings"]), answer
-    small = {"width": 8, "units": 1, "first_window": 7, "channels": 16, "layers": 1, "heads": 2, "feed_forward": 32, "total_samples": 320,
+    small = {"width": 8, "units": 2, "first_window": 7, "channels": 16, "layers": 1, "heads": 2, "feed_forward": 32, "total_samples": 320,
              "presence_samples": 160, "validation_every": 80, "checkpoint_every": 160, "reading_samples": 40, "stage_samples": 4}
     status, _, made = daemon.ask("POST", "/v1/jobs", {"kind": "sparling", "preset": "dataset", "config": {**small, "dataset_name": "units"}})
     assert status == 201, made
@@ -483,6 +483,8 @@ def channels_of_signals_have_a_scale_each(daemon, other, folder, job):
     assert control(daemon, folder, "export", made["id"], "units.onnx", "--onnx").returncode == 0
     graph = onnx.load(os.path.join(folder, "units.onnx"))
     onnx.checker.check_model(graph, full_check=True)
+    apart = [list(item.ints) for node in graph.graph.node for item in node.attribute if item.name == "dilations"]
+    assert apart == [[1, 2]] * 2, "the second unit of a signal reads every other position"
     computed = run_graph(graph.graph, x[:8, :, None]).transpose(0, 2, 3, 1)
     # the answers move motifs to the middle of what their channels read, so the values are compared without their places
     values = [numpy.sort(each.reshape(8, 24, -1), 1)[:, -12:] for each in (computed, maps)]
