@@ -28,9 +28,12 @@ enum status file_hold(struct storage *storage, struct error *err)
     return STATUS_OK;
 }
 
+/* The function that SQLite called before file_limits_are_full(). */
+static sqlite3_syscall_ptr sqlite_pwrite;
+
 static ssize_t pwrite_limited(int fd, const void *bytes, size_t count, off_t at)
 {
-    ssize_t written = pwrite(fd, bytes, count, at);
+    ssize_t written = ((ssize_t(*)(int, const void *, size_t, off_t))sqlite_pwrite)(fd, bytes, count, at);
     if (written < 0 && (errno == EFBIG || errno == EDQUOT))
         errno = ENOSPC;
     return written;
@@ -40,9 +43,13 @@ void file_limits_are_full(void)
 {
     sqlite3_vfs *vfs = sqlite3_vfs_find(NULL);
     static const char *const names[] = {"pwrite", "pwrite64"}; /* SQLite uses one of them */
-    for (size_t i = 0; vfs != NULL && vfs->iVersion >= 3 && i < sizeof names / sizeof names[0]; i++)
-        if (vfs->xGetSystemCall(vfs, names[i]) != NULL)
-            (void)vfs->xSetSystemCall(vfs, names[i], (sqlite3_syscall_ptr)pwrite_limited);
+    for (size_t i = 0; vfs != NULL && vfs->iVersion >= 3 && i < sizeof names / sizeof names[0]; i++) {
+        sqlite3_syscall_ptr now = vfs->xGetSystemCall(vfs, names[i]);
+        if (now == NULL || now == (sqlite3_syscall_ptr)pwrite_limited)
+            continue;
+        sqlite_pwrite = now;
+        (void)vfs->xSetSystemCall(vfs, names[i], (sqlite3_syscall_ptr)pwrite_limited);
+    }
 }
 
 static bool still_names(const char *path, const struct file_identity *file)

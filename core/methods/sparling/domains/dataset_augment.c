@@ -3,22 +3,52 @@
 #include "core/methods/sparling/domains/dataset_augment.h"
 
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "core/base/random/philox.h"
+#include "core/methods/sparling/domains/dataset_letters.h"
 
 enum { STREAM_AUGMENT = 0x6175676D, STREAM_NOISE = 0x61756E6F };
 /* Words of the stream STREAM_AUGMENT. */
 enum { SHIFT_X, SHIFT_Y, STRETCH_X, STRETCH_Y, TURN, GAIN, OFFSET, ERASE_X, ERASE_Y, MIRROR_X, MIRROR_Y };
 
+struct augmentation dataset_changes(const struct dataset_config *config)
+{
+    return (struct augmentation){.shift = config->augment_shift,
+                                 .stretch = config->augment_stretch,
+                                 .turn = config->augment_turn,
+                                 .gain = config->augment_gain,
+                                 .offset = config->augment_offset,
+                                 .noise = config->augment_noise,
+                                 .erase = config->augment_erase,
+                                 .mirror = config->augment_mirror};
+}
+
+/* Returns whether any of these changes moves values to other positions. */
+static bool augments_places(const struct augmentation *a)
+{
+    return a->shift > 0 || a->stretch > 0 || a->turn > 0 || a->mirror;
+}
+
+enum status dataset_changes_check(const struct dataset_config *config, const struct collection *c,
+                                  const struct collection_moments *moments, struct error *err)
+{
+    const struct augmentation changes = dataset_changes(config);
+    if (augments(&changes) && dataset_in_letters(c, moments))
+        return error_set(err, STATUS_INVALID, "/config/dataset_name",
+                         "has sequences of letters or words, which the fields augment_* cannot change; use "
+                         "replace_letters");
+    if (config->positions && augments_places(&changes))
+        return error_set(err, STATUS_INVALID, "/config/dataset_name",
+                         "has a label at every position, so augment_shift, augment_stretch, augment_turn and "
+                         "augment_mirror must be 0");
+    return STATUS_OK;
+}
+
 bool augments(const struct augmentation *a)
 {
     return augments_places(a) || a->gain > 0 || a->offset > 0 || a->noise > 0 || a->erase > 0;
-}
-
-bool augments_places(const struct augmentation *a)
-{
-    return a->shift > 0 || a->stretch > 0 || a->turn > 0 || a->mirror;
 }
 
 /* A uniform number in [-strength, strength). */
@@ -150,4 +180,17 @@ void dataset_augment(const struct augment_sample *s, const struct augmentation *
     change_values(s, a, &from);
     if (a->erase > 0)
         erase(s, a, &from);
+}
+
+enum status dataset_augment_planes(const struct domain_shape *shape, int64_t length, const struct augmentation *a,
+                                   const struct domain_request *request, float *planes, struct error *err)
+{
+    float *scratch = malloc(domain_inputs(shape) * sizeof *scratch);
+    if (!scratch)
+        return error_memory(err, "a changed sample");
+    const struct augment_sample sample = {planes, shape->channels, shape->rows,   shape->cols,
+                                          length, request->seed,   request->index};
+    dataset_augment(&sample, a, scratch);
+    free(scratch);
+    return STATUS_OK;
 }

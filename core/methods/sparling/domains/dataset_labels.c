@@ -4,6 +4,8 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "core/methods/sparling/domains/dataset_letters.h"
+
 double dataset_mean_label(const struct collection *c, int64_t channels)
 {
     if (c->target == TARGET_NUMBER)
@@ -14,7 +16,8 @@ double dataset_mean_label(const struct collection *c, int64_t channels)
     return fmax(tokens / (double)c->count, 0.1);
 }
 
-bool dataset_every_sample_is_named(const struct collection *c)
+/* Whether labels list names and none of them is empty. */
+static bool every_sample_is_named(const struct collection *c)
 {
     bool named = c->target == TARGET_SEQUENCE || c->target == TARGET_LABELS;
     for (int64_t i = 0; i < c->count && named; i++)
@@ -22,7 +25,8 @@ bool dataset_every_sample_is_named(const struct collection *c)
     return named;
 }
 
-int64_t dataset_most_names(const struct collection *c)
+/* Returns the largest number of names of a label or, if labels are counts, the largest count. */
+static int64_t most_names(const struct collection *c)
 {
     int64_t most = 0;
     if (c->target != TARGET_COUNT)
@@ -60,4 +64,18 @@ void dataset_frequencies(const struct collection *c, const int64_t *sample, int6
             share[label[j]] += first / (double)samples;
         }
     }
+}
+
+struct dataset_facts dataset_facts_of(const struct collection *c, const struct collection_moments *moments)
+{
+    bool sound = c->kind == COLLECTION_RECORDINGS, class = c->target == TARGET_CLASS;
+    return (struct dataset_facts){.mean = c->target == TARGET_NUMBER ? (double)NAN : dataset_mean_label(c, 0),
+                                  .sound = sound,
+                                  .letters = !sound && dataset_in_letters(c, moments),
+                                  .counts = c->target == TARGET_COUNT,
+                                  .classes = class && c->label_start[c->count] == c->count,
+                                  .named = every_sample_is_named(c),
+                                  .ordered = c->target == TARGET_SEQUENCE,
+                                  .set = c->target == TARGET_LABELS,
+                                  .most = most_names(c)};
 }

@@ -169,34 +169,6 @@ static enum status fits(const struct collection *c, const struct sparling_config
     return STATUS_OK;
 }
 
-static struct augmentation changes_of(const struct dataset_config *d)
-{
-    return (struct augmentation){.shift = d->augment_shift,
-                                 .stretch = d->augment_stretch,
-                                 .turn = d->augment_turn,
-                                 .gain = d->augment_gain,
-                                 .offset = d->augment_offset,
-                                 .noise = d->augment_noise,
-                                 .erase = d->augment_erase,
-                                 .mirror = d->augment_mirror};
-}
-
-/* Refuses changes that would make a sample contradict its label, or that letters cannot have. */
-static enum status check_changes(const struct dataset_config *d, const struct collection *c,
-                                 const struct collection_moments *moments, struct error *err)
-{
-    const struct augmentation changes = changes_of(d);
-    if (augments(&changes) && dataset_in_letters(c, moments))
-        return error_set(err, STATUS_INVALID, "/config/dataset_name",
-                         "has sequences of letters or words, which the fields augment_* cannot change; use "
-                         "replace_letters");
-    if (d->positions && augments_places(&changes))
-        return error_set(err, STATUS_INVALID, "/config/dataset_name",
-                         "has a label at every position, so augment_shift, augment_stretch, augment_turn and "
-                         "augment_mirror must be 0");
-    return STATUS_OK;
-}
-
 static enum status domain_dataset_adapt(struct sparling_config *config, const struct method_given *given,
                                         const struct collection *c, struct error *err)
 {
@@ -211,21 +183,12 @@ static enum status domain_dataset_adapt(struct sparling_config *config, const st
         status = division_make(c, &request, &division, err);
     const struct collection_moments moments = collection_measure(c);
     if (!status && d->fit) {
-        const struct dataset_facts facts = {.mean = d->numbers ? NAN : dataset_mean_label(c, 0),
-                                            .sound = sound,
-                                            .letters = !sound && dataset_in_letters(c, &moments),
-                                            .counts = c->target == TARGET_COUNT,
-                                            .classes =
-                                                c->target == TARGET_CLASS && c->label_start[c->count] == c->count,
-                                            .named = dataset_every_sample_is_named(c),
-                                            .ordered = c->target == TARGET_SEQUENCE,
-                                            .set = c->target == TARGET_LABELS,
-                                            .most = dataset_most_names(c)};
+        const struct dataset_facts facts = dataset_facts_of(c, &moments);
         dataset_fit(config, given, &facts);
         dataset_fit_samples(config, division.count);
     }
     division_close(&division);
-    return status ? status : check_changes(d, c, &moments, err);
+    return status ? status : dataset_changes_check(d, c, &moments, err);
 }
 
 static enum status domain_dataset_resolve(struct sparling_config *config, const struct method_given *given,
@@ -396,7 +359,7 @@ static enum status open_dataset(const struct sparling_config *config, const char
     s->shape = domain_shape(config);
     s->curriculum = config->curriculum;
     s->replaced = d->replace_letters;
-    s->changes = changes_of(d);
+    s->changes = dataset_changes(d);
     enum status status = open_collection(d, data, &s->c, hash, err);
     if (!status)
         status = fits(&s->c, config, err);
@@ -495,21 +458,6 @@ static void turn(const struct domain_state *s, int64_t length, float *planes, st
     }
 }
 
-/* Changes a training sample at random. */
-static enum status change(const struct domain_state *s, const struct domain_request *request, int64_t length,
-                          float *planes, struct error *err)
-{
-    const struct domain_shape *shape = &s->shape;
-    float *scratch = malloc(domain_inputs(shape) * sizeof *scratch);
-    if (!scratch)
-        return error_memory(err, "a changed sample");
-    const struct augment_sample sample = {planes, shape->channels, shape->rows,   shape->cols,
-                                          length, request->seed,   request->index};
-    dataset_augment(&sample, &s->changes, scratch);
-    free(scratch);
-    return STATUS_OK;
-}
-
 static enum status domain_dataset_sample(const struct domain_state *s, const struct domain_request *request,
                                          float *planes, struct domain_truth *truth, struct error *err)
 {
@@ -521,7 +469,8 @@ static enum status domain_dataset_sample(const struct domain_state *s, const str
         dataset_replace_letters(planes, &s->shape, collection_length(&s->c, chosen), s->replaced, request->seed,
                                 request->index);
     if (!status && planes && request->set == DOMAIN_LESSON && augments(&s->changes))
-        status = change(s, request, s->spectrum ? s->shape.cols : collection_length(&s->c, chosen), planes, err);
+        status = dataset_augment_planes(&s->shape, s->spectrum ? s->shape.cols : collection_length(&s->c, chosen),
+                                        &s->changes, request, planes, err);
     if (!status && request->turned)
         turn(s, collection_length(&s->c, chosen), planes, truth);
     return status;
@@ -562,7 +511,7 @@ static double mean_symbols(const struct domain_state *s)
 
 static int64_t frequencies(const struct domain_state *s, double *count, double *share)
 {
-    const int64_t samples = s->parts.count[PART_OF_TRAINING];
+    int64_t samples = s->parts.count[PART_OF_TRAINING];
     dataset_frequencies(&s->c, s->parts.sample[PART_OF_TRAINING], samples, s->shape.tokens, count, share);
     return samples;
 }

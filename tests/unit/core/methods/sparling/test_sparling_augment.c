@@ -1,10 +1,11 @@
-/* Tests the random changes of training samples. */
+/* Tests the random changes of training samples, and which data get them. */
 #include "core/methods/sparling/domains/dataset_augment.h"
 
 #include <math.h>
 #include <string.h>
 
 #include "tests/support/unit.h"
+#include "core/methods/sparling/domains/dataset_fit.h"
 
 enum { COLS = 200, ROWS = 24, SIDE = 30 };
 
@@ -135,6 +136,51 @@ static void mirrored_pictures_have_four_forms(void **state)
         assert_in_range(seen[form], 5, 28);
 }
 
+static bool given_here(const void *context, const char *field)
+{
+    (void)context;
+    return strcmp(field, "dilation") == 0 || strcmp(field, "augment_noise") == 0;
+}
+
+/* A configuration with a first phase of the presence objective, for samples of one row. */
+static struct sparling_config line_of(int64_t channels, int64_t cols)
+{
+    static const struct config_setting named[] = {
+        {"domain", "dataset"}, {"presence_weight", "1"}, {"presence_samples", "100"}, {NULL, NULL}};
+    struct sparling_config c = {0};
+    assert_int_equal(config_defaults(&sparling_config_table, &c, NULL), STATUS_OK);
+    assert_int_equal(config_apply(&sparling_config_table, &c, named, NULL), STATUS_OK);
+    c.dataset.channels = channels;
+    c.dataset.rows = 1;
+    c.dataset.cols = cols;
+    c.dataset.tokens = 3;
+    c.dataset.longest = 1;
+    return c;
+}
+
+/* The window of a signal, also of one with several channels, grows with its length. Its training samples change at
+ * random, but their size and length stay if the target is a number. Letters get none of this. */
+static void signals_get_long_windows_and_random_changes(void **state)
+{
+    static const int64_t lengths[] = {100, 480, 1008, 50000}, units[] = {3, 6, 7, 7};
+    const struct method_given given = {given_here, NULL};
+    const struct dataset_facts signal = {.mean = 1}, letters = {.mean = 1, .letters = true};
+    for (int i = 0; i < 4; i++) {
+        struct sparling_config c = line_of(1 + i, lengths[i]);
+        dataset_fit(&c, NULL, &signal);
+        assert_true(c.dilation == 2 && c.first_window == 5 && c.units == units[i] && c.motif_dropout == 0.2);
+        assert_true(c.dataset.augment_gain == 0.1 && c.dataset.augment_noise == 0.05 && c.total_samples == 280000);
+        c = line_of(1 + i, lengths[i]);
+        c.dataset.numbers = true;
+        dataset_fit(&c, &given, &signal);
+        assert_true(c.dilation == 1 && c.first_window > 5 && c.dataset.augment_gain == 0);
+        assert_true(c.dataset.augment_shift == 0.1 && c.dataset.augment_noise == 0);
+        c = line_of(4, lengths[i]);
+        dataset_fit(&c, NULL, &letters);
+        assert_true(c.dilation == 1 && c.motif_dropout == 0 && c.dataset.augment_shift == 0);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -143,6 +189,7 @@ int main(void)
         cmocka_unit_test(values_change_by_gain_offset_and_noise),
         cmocka_unit_test(an_erased_patch_has_the_stated_size),
         cmocka_unit_test(mirrored_pictures_have_four_forms),
+        cmocka_unit_test(signals_get_long_windows_and_random_changes),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

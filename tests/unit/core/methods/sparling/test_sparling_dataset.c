@@ -411,37 +411,6 @@ static void letters_are_replaced_only_if_labels_are_counts(void **state)
     assert_true(c.dataset.replace_letters == 0.1);
 }
 
-/* The window of a signal, also of one with several channels, grows with its length. Its training samples change at
- * random, but their size and length stay if the target is a number. Letters get none of this. */
-static void signals_get_long_windows_and_random_changes(void **state)
-{
-    static const struct config_setting named[] = {{"presence_weight", "1"}, {"presence_samples", "100"}, {NULL, NULL}};
-    static const int64_t lengths[] = {100, 480, 1008, 50000}, units[] = {3, 6, 7, 7};
-    static const char *const chosen[] = {"dilation", "augment_noise", NULL};
-    const struct method_given given = {in_list, chosen};
-    const struct dataset_facts signal = {.mean = 1}, letters = {.mean = 1, .letters = true};
-    struct sparling_config usual = configured(named);
-    resolve(&usual);
-    for (int i = 0; i < 4; i++) {
-        struct sparling_config c = usual;
-        c.dataset.cols = lengths[i];
-        c.dataset.channels = 1 + i;
-        dataset_fit(&c, NULL, &signal);
-        assert_true(c.dilation == 2 && c.first_window == 5 && c.units == units[i] && c.motif_dropout == 0.2);
-        assert_true(c.dataset.augment_gain == 0.1 && c.dataset.augment_noise == 0.05);
-        c = usual;
-        c.dataset.cols = lengths[i];
-        c.dataset.numbers = true;
-        dataset_fit(&c, &given, &signal);
-        assert_true(c.dilation == 1 && c.first_window > 5 && c.dataset.augment_gain == 0);
-        assert_true(c.dataset.augment_shift == 0.1 && c.dataset.augment_noise == 0);
-        c = usual;
-        c.dataset.cols = lengths[i];
-        dataset_fit(&c, NULL, &letters);
-        assert_true(c.dilation == 1 && c.motif_dropout == 0 && c.dataset.augment_shift == 0);
-    }
-}
-
 static void head_of_a_large_map_sees_about_a_thousand_positions(void **state)
 {
     static const struct config_setting lengthy[] = {{"dataset_name", "lengthy"}, {NULL, NULL}};
@@ -714,7 +683,6 @@ int main(void)
                                        cmocka_unit_test(a_map_is_never_empty_only_if_no_label_is),
                                        cmocka_unit_test(maps_of_bases_have_no_more_motifs_than_labels_have_names),
                                        cmocka_unit_test(letters_are_replaced_only_if_labels_are_counts),
-                                       cmocka_unit_test(signals_get_long_windows_and_random_changes),
                                        cmocka_unit_test(head_of_a_large_map_sees_about_a_thousand_positions),
                                        cmocka_unit_test(effort_sets_what_the_client_does_not_give),
                                        cmocka_unit_test(a_turned_sample_is_the_other_strand),

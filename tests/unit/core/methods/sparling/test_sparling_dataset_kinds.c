@@ -358,6 +358,28 @@ static void labels_at_every_position_end_with_the_sequence(void **state)
 
 /* ---- recordings --------------------------------------------------------------------------------------------- */
 
+static const struct config_setting presence[] = {{"presence_weight", "1"},
+                                                 {"presence_samples", "100"},
+                                                 {"batch", "2"},
+                                                 {"density_by_name", "true"},
+                                                 {"calibrate", "true"},
+                                                 {"reading_samples", "8"},
+                                                 {"width", "8"},
+                                                 {"units", "1"},
+                                                 {"channels", "16"},
+                                                 {"heads", "2"},
+                                                 {"layers", "1"},
+                                                 {"total_samples", "64"},
+                                                 {"validation_every", "16"},
+                                                 {"validation_samples", "8"},
+                                                 {"motif_samples", "4"},
+                                                 {"test_samples", "4"},
+                                                 {"stage_samples", "0"},
+                                                 {"embed_order", "pool-then-embed"},
+                                                 {"pool", "2"},
+                                                 {"lstm", "false"},
+                                                 {NULL, NULL}};
+
 /* Returns whether channel 0 or 2 is active in one of the first validation samples. */
 static bool others_are_active(struct method_run *run)
 {
@@ -381,27 +403,6 @@ static bool others_are_active(struct method_run *run)
  * only the channel of this name is active. */
 static void counts_train_one_channel_to_mark_as_many_motifs(void **state)
 {
-    static const struct config_setting presence[] = {{"presence_weight", "1"},
-                                                     {"presence_samples", "100"},
-                                                     {"batch", "2"},
-                                                     {"density_by_name", "true"},
-                                                     {"calibrate", "true"},
-                                                     {"reading_samples", "8"},
-                                                     {"width", "8"},
-                                                     {"units", "1"},
-                                                     {"channels", "16"},
-                                                     {"heads", "2"},
-                                                     {"layers", "1"},
-                                                     {"total_samples", "64"},
-                                                     {"validation_every", "16"},
-                                                     {"validation_samples", "8"},
-                                                     {"motif_samples", "4"},
-                                                     {"test_samples", "4"},
-                                                     {"stage_samples", "0"},
-                                                     {"embed_order", "pool-then-embed"},
-                                                     {"pool", "2"},
-                                                     {"lstm", "false"},
-                                                     {NULL, NULL}};
     static const int count_of[3] = {0, 1, 3};
     struct sparling_config c = configured("counts", presence), plain = configured("plain", presence);
     struct run_env host;
@@ -449,48 +450,23 @@ static void counts_train_one_channel_to_mark_as_many_motifs(void **state)
 /* With all that keeps a model from learning by heart, threads and pauses change no bit. */
 static void regularised_run_gives_same_bits_with_threads_and_pauses(void **state)
 {
-    static const struct config_setting more[] = {{"units", "3"},
-                                                 {"dilation", "2"},
-                                                 {"motif_dropout", "0.2"},
-                                                 {"weight_decay", "0.1"},
-                                                 {"augment_shift", "0.1"},
-                                                 {"augment_stretch", "0.1"},
-                                                 {"augment_gain", "0.1"},
-                                                 {"augment_offset", "0.1"},
-                                                 {"augment_noise", "0.1"},
-                                                 {"augment_erase", "0.1"},
-                                                 {"select_by_validation", "true"},
-                                                 {"width", "8"},
-                                                 {"channels", "16"},
-                                                 {"heads", "2"},
-                                                 {"layers", "1"},
-                                                 {"feed_forward", "32"},
-                                                 {"batch", "4"},
-                                                 {"total_samples", "64"},
-                                                 {"validation_every", "16"},
-                                                 {"checkpoint_every", "16"},
-                                                 {"validation_samples", "8"},
-                                                 {"motif_samples", "4"},
-                                                 {"test_samples", "4"},
-                                                 {"stage_samples", "0"},
-                                                 {"embed_order", "pool-then-embed"},
-                                                 {"pool", "2"},
-                                                 {"lstm", "false"},
-                                                 {NULL, NULL}};
-    struct sparling_config c = configured("waves", more);
-    struct run_env_witness one, two;
+    static const struct config_setting more[] = {{"units", "3"},           {"dilation", "2"},
+                                                 {"motif_dropout", "0.2"}, {"augment_shift", "0.1"},
+                                                 {"augment_noise", "0.1"}, {"select_by_validation", "true"},
+                                                 {"calibrate", "false"},   {NULL, NULL}};
+    struct sparling_config c = configured("waves", presence);
+    struct run_env_witness seen[2];
     struct error err = {0};
     int steps;
-    if (sparling_method.resolve(&c, NULL, root, &err))
-        fail_msg("%s %s", err.pointer, err.message);
-    struct run_env_plan plan = {.method = &sparling_method, .config = &c, .data = root, .threads = 1};
-    if (run_env_run(&plan, &one, &steps, &err))
-        fail_msg("%s %s", err.pointer, err.message);
-    plan.threads = 2;
-    plan.every = 3;
-    if (run_env_run(&plan, &two, &steps, &err))
-        fail_msg("%s %s", err.pointer, err.message);
-    assert_string_equal(one.weights, two.weights);
+    assert_true(!config_apply(&sparling_config_table, &c, more, NULL) &&
+                !sparling_method.resolve(&c, NULL, root, &err));
+    for (int i = 0; i < 2; i++) {
+        struct run_env_plan plan = {
+            .method = &sparling_method, .config = &c, .data = root, .threads = 1 + i, .every = 3 * i};
+        if (run_env_run(&plan, &seen[i], &steps, &err))
+            fail_msg("%s %s", err.pointer, err.message);
+    }
+    assert_string_equal(seen[0].weights, seen[1].weights);
 }
 
 static void recordings_become_spectrograms(void **state)
