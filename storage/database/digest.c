@@ -6,7 +6,8 @@
 
 #include "core/base/hash.h"
 
-static void add_value(struct hash *hash, sqlite3_stmt *stmt, int column)
+/* Returns false if there is no memory for the value. */
+static bool add_value(struct hash *hash, sqlite3_stmt *stmt, int column)
 {
     unsigned char type = (unsigned char)sqlite3_column_type(stmt, column);
     int64_t integer = sqlite3_column_int64(stmt, column);
@@ -17,12 +18,13 @@ static void add_value(struct hash *hash, sqlite3_stmt *stmt, int column)
     if (type == SQLITE_FLOAT)
         hash_add(hash, &real, sizeof real);
     if (type != SQLITE_TEXT && type != SQLITE_BLOB)
-        return;
+        return true;
     const void *bytes = sqlite3_column_blob(stmt, column);
     int64_t count = sqlite3_column_bytes(stmt, column);
     hash_add(hash, &count, sizeof count);
     if (count > 0 && bytes != NULL)
         hash_add(hash, bytes, (size_t)count);
+    return count == 0 || bytes != NULL;
 }
 
 /* Adds all rows that a statement returns. `sql` was allocated by SQLite, and this function frees it; NULL: no memory.
@@ -36,9 +38,9 @@ static enum status add_rows(struct db *db, struct hash *hash, char *sql, struct 
     if (code == SQLITE_OK)
         hash_add(hash, sql, strlen(sql) + 1);
     while (code == SQLITE_OK && (code = sqlite3_step(stmt)) == SQLITE_ROW) {
-        for (int column = 0; column < sqlite3_column_count(stmt); column++)
-            add_value(hash, stmt, column);
         code = SQLITE_OK;
+        for (int column = 0; column < sqlite3_column_count(stmt) && code == SQLITE_OK; column++)
+            code = add_value(hash, stmt, column) ? SQLITE_OK : SQLITE_NOMEM;
     }
     (void)sqlite3_finalize(stmt);
     sqlite3_free(sql);
@@ -59,9 +61,9 @@ static enum status digest_contents(struct db *db, unsigned char digest[HASH_BYTE
                           "SELECT name FROM sqlite_schema WHERE type = 'table' AND name <> 'digest' ORDER BY name", "");
     while (!status && db_row(db, stmt, &status, err)) {
         /* without an index, the rows come in the order of their keys, whatever indexes exist */
-        status = add_rows(
-            db, &hash, sqlite3_mprintf("SELECT * FROM \"%w\" NOT INDEXED", (const char *)sqlite3_column_text(stmt, 0)),
-            err);
+        const char *table = (const char *)sqlite3_column_text(stmt, 0);
+        char *sql = table != NULL ? sqlite3_mprintf("SELECT * FROM \"%w\" NOT INDEXED", table) : NULL;
+        status = add_rows(db, &hash, sql, err);
     }
     db_done(stmt);
     hash_finish(&hash, digest);

@@ -314,7 +314,7 @@ int api_setup(void **state)
     return 0;
 }
 
-static void forget(struct api_fixture *f)
+void forget_answer(struct api_fixture *f)
 {
     if (f->open) {
         api_response_close(&f->response);
@@ -329,7 +329,7 @@ static void forget(struct api_fixture *f)
 int api_teardown(void **state)
 {
     struct api_fixture *f = *state;
-    forget(f);
+    forget_answer(f);
     api_destroy(f->api);
     storage_close(f->storage);
     DIR *folder = opendir(f->folder);
@@ -386,7 +386,7 @@ static void collect(struct api_fixture *f)
 
 int ask_bytes(struct api_fixture *f, const char *method, const char *target, const void *body, size_t bytes)
 {
-    forget(f);
+    forget_answer(f);
     struct api_request request = {.method = method,
                                   .target = target,
                                   .header = find_header,

@@ -53,6 +53,8 @@ const char *scratch(void);
 
 int api_setup(void **state);
 int api_teardown(void **state);
+/* Closes the last answer, which must not outlive the api. Every request does this for the answer before. */
+void forget_answer(struct api_fixture *f);
 
 /* Sets a header of the next request only. Without this call, Content-Type is application/json. */
 void header(struct api_fixture *f, const char *name, const char *value);

@@ -358,6 +358,7 @@ static void check_references(struct api_fixture *f, const cJSON *value)
 /* Applies changed options. */
 static void restart(struct api_fixture *f)
 {
+    forget_answer(f);
     api_destroy(f->api);
     assert_int_equal(api_create(&f->options, &f->api, &f->err), STATUS_OK);
 }

@@ -366,12 +366,11 @@ static void jobs_are_found_by_name(void **state)
 
 static void jobs_are_found_by_prefix_and_latest(void **state)
 {
-    BEGIN({NAMED("01jd8"), NO_JOBS}, {IDS, TWO_JOBS}, {LOOK, HEAD("200 OK", "") RUNNING},   /* show 01jd8 */
-          {NAMED("01JD"), NO_JOBS}, {IDS, TWO_JOBS},                                        /* show 01JD */
-          {NAMED("02"), NO_JOBS}, {IDS, TWO_JOBS},                                          /* show 02 */
-          {NAMED("latest"), NO_JOBS}, {"GET /v1/jobs/latest ", HEAD("200 OK", "") RUNNING}, /* show latest */
-          {LOOK, HEAD("200 OK", "") RUNNING}, {NAMED("latest"), NO_JOBS},
-          {"GET /v1/jobs/latest?checkpoint=1 ", HEAD("200 OK", "") RUNNING},
+    BEGIN({NAMED("01jd8"), NO_JOBS}, {IDS, TWO_JOBS}, {LOOK, HEAD("200 OK", "") RUNNING}, /* show 01jd8 */
+          {NAMED("01JD"), NO_JOBS}, {IDS, TWO_JOBS},                                      /* show 01JD */
+          {NAMED("02"), NO_JOBS}, {IDS, TWO_JOBS},                                        /* show 02 */
+          {"GET /v1/jobs/latest ", HEAD("200 OK", "") RUNNING},                           /* show latest */
+          {LOOK, HEAD("200 OK", "") RUNNING}, {"GET /v1/jobs/latest?checkpoint=1 ", HEAD("200 OK", "") RUNNING},
           {"GET /v1/jobs/" JOB "/channels ", HEAD("200 OK", "") "{\"channels\":[]}"});
     run(&got, script.port, "show 01jd8 --json");
     assert_int_equal(got.code, 0);

@@ -309,20 +309,31 @@ static enum status read_lease(struct fixture *f)
     return storage_lease_find(f->storage, lease_hash, &f->arena, &lease, &f->err);
 }
 
-/* storage_copy() opens connections of its own. They use the real disk and not the VFS of the tests. */
-static enum status copy_store(struct fixture *f)
+/* Makes a backup, or restores one. The file is there exactly if the call succeeds. */
+static enum status copy_to(struct fixture *f, const char *from, const char *to, bool restores)
 {
-    char to[128];
     struct storage_copy_report report;
-    (void)snprintf(to, sizeof to, "%s/copy.db", f->folder);
-    struct storage_copy_options options = {.from = f->path, .to = to, .to_be_used = true};
+    struct storage_copy_options options = {.from = from, .to = to, .to_be_used = restores};
     enum status status = storage_copy(&options, &report, &f->err);
-    answer_add("%lld %lld", (long long)report.jobs, (long long)report.checkpoints);
     struct stat facts;
+    answer_add("%lld %lld", (long long)report.jobs, (long long)report.checkpoints);
     if ((stat(to, &facts) == 0) != (status == STATUS_OK))
         complain("a copy that %s, and the file is %s\n", status == STATUS_OK ? "was made" : "failed",
                  status == STATUS_OK ? "not there" : "there");
-    (void)unlink(to);
+    return status;
+}
+
+/* storage_copy() opens connections of its own. They use the real disk and not the VFS of the tests. */
+static enum status copy_store(struct fixture *f)
+{
+    char backup[128], restored[128];
+    (void)snprintf(backup, sizeof backup, "%s/copy.db", f->folder);
+    (void)snprintf(restored, sizeof restored, "%s/restored.db", f->folder);
+    enum status status = copy_to(f, f->path, backup, false);
+    if (status == STATUS_OK)
+        status = copy_to(f, backup, restored, true);
+    (void)unlink(backup);
+    (void)unlink(restored);
     return status;
 }
 

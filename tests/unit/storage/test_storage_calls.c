@@ -477,7 +477,7 @@ static void failed_call_while_copying_leaves_no_file(void **state)
     OK(storage_checkpoint_commit(writer, &seq, &f->err));
     (void)snprintf(to, sizeof to, "%s/copy.db", f->folder);
     (void)snprintf(part, sizeof part, "%s.part", to);
-    struct storage_copy_options options = {.from = f->path, .to = to, .to_be_used = true};
+    struct storage_copy_options options = {.from = f->path, .to = to};
     struct storage_copy_report report;
     /* copy once before counting, because some descriptors stay open after the first copy */
     OK(storage_copy(&options, &report, &f->err));
