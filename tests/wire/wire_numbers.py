@@ -128,7 +128,7 @@ def the_result_has_the_figures_of_numbers(daemon, motifctl, folder):
 def facts_are_shown_and_cannot_be_set(daemon, motifctl, folder):
     kind = daemon.ask("GET", "/v1/kinds/sparling")[2]
     facts = {fact["name"] for fact in kind["facts"]}
-    assert len(facts) == 9 and not facts & {field["name"] for field in kind["fields"]} and not facts & set(kind["presets"][0]["config"]), facts
+    assert len(facts) == 10 and not facts & {field["name"] for field in kind["fields"]} and not facts & set(kind["presets"][0]["config"]), facts
     body = {"kind": "sparling", "preset": "dataset", "config": {**SMALL, "dataset_name": "two"}}
     job = train(daemon, "two")
     status, _, plan = daemon.ask("POST", "/v1/jobs?dry_run=1", body)
