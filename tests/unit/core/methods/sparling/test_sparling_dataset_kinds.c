@@ -453,7 +453,7 @@ static void regularised_run_gives_same_bits_with_threads_and_pauses(void **state
     static const struct config_setting more[] = {{"units", "3"},           {"dilation", "2"},
                                                  {"motif_dropout", "0.2"}, {"augment_shift", "0.1"},
                                                  {"augment_noise", "0.1"}, {"select_by_validation", "true"},
-                                                 {"presence_weight", "0"},   {NULL, NULL}};
+                                                 {"presence_weight", "0"}, {NULL, NULL}};
     struct sparling_config c = configured("waves", presence);
     struct run_env_witness seen[2];
     struct error err = {0};
