@@ -89,13 +89,13 @@ static void fit_regularisation(struct sparling_config *config, const struct meth
 }
 
 /* Sets the learning rate and the number of samples. In sequences of letters, many substrings look like a motif by
- * chance, and signals change at random, so training is noisy. A lower learning rate and more samples therefore lower
- * the error more than they do in pictures. Bases have a small alphabet, so chance matches are most frequent there, and
- * the presence objective learns sooner from the few best positions (presence_sharpness). */
+ * chance, so training is noisy. A lower learning rate and more samples therefore lower the error more than they do
+ * in pictures. Bases have a small alphabet, so chance matches are most frequent there, and the presence objective
+ * learns sooner from the few best positions (presence_sharpness). */
 static void fit_rate(struct sparling_config *config, const struct method_given *given,
                      const struct dataset_facts *facts)
 {
-    if (config->dataset.rows > 1 || facts->sound)
+    if (!facts->letters)
         return;
     if (!has(given, "learning_rate"))
         config->learning_rate = 5e-4;
@@ -105,7 +105,7 @@ static void fit_rate(struct sparling_config *config, const struct method_given *
         config->reading_samples = 40000;
     if (!has(given, "presence_samples"))
         config->presence_samples = 100000;
-    if (!has(given, "presence_sharpness") && facts->letters && config->dataset.channels == 4)
+    if (!has(given, "presence_sharpness") && config->dataset.channels == 4)
         config->presence_sharpness = 2;
 }
 
