@@ -178,6 +178,20 @@ static void check_dilated(const struct sparling_config *c, const struct method_f
         method_fault(faults, "context", "must be 80, 400, 2000 or 10000; got %.0f", (double)c->context);
 }
 
+/* Extents, and the memory for them, grow with the window of g. Whether data have one row may not be known yet. */
+static void check_window(const struct sparling_config *c, const struct method_faults *faults)
+{
+    int window = units_reach(c, true) + (int)c->first_window;
+    if (c->units + c->narrow_units > SPARLING_UNITS)
+        method_fault(faults, "narrow_units", "must be at most %.0f with %.0f units; got %.0f",
+                     (double)(SPARLING_UNITS - c->units), (double)c->units, (double)c->narrow_units);
+    if (window > SPARLING_WINDOW)
+        method_fault(faults, "dilation", "must give g a window of at most %d positions; with %.0f units it has %d",
+                     SPARLING_WINDOW, (double)c->units, window);
+    if (c->first_window % 2 == 0)
+        method_fault(faults, "first_window", "must be odd; got %.0f", (double)c->first_window);
+}
+
 static void check_head(const struct sparling_config *c, const struct method_faults *faults)
 {
     if (domain_shape(c).positions) {
@@ -247,11 +261,7 @@ static void check_run(const struct sparling_config *c, const struct method_fault
     if (c->matrix_scores && !c->calibrate)
         method_fault(faults, "matrix_scores",
                      "must be false with calibrate=false, because the calibration fits matrices");
-    if (c->units + c->narrow_units > SPARLING_UNITS)
-        method_fault(faults, "narrow_units", "must be at most %.0f with %.0f units; got %.0f",
-                     (double)(SPARLING_UNITS - c->units), (double)c->units, (double)c->narrow_units);
-    if (c->first_window % 2 == 0)
-        method_fault(faults, "first_window", "must be odd; got %.0f", (double)c->first_window);
+    check_window(c, faults);
     if (shape.positions && c->binning_samples > 0)
         method_fault(faults, "binning_samples", "must be 0 with a label at every position; got %.0f",
                      (double)c->binning_samples);

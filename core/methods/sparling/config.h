@@ -90,6 +90,7 @@ extern const struct method_preset sparling_presets[SPARLING_PRESETS];
 
 enum {
     SPARLING_DILATION = 4096, /* largest distance between taps */
+    SPARLING_WINDOW = 4096,   /* most positions of a window of g */
     SPARLING_UNITS = 64,      /* upper limit of the sum of the fields units and narrow_units */
     SPARLING_MOST = 64,       /* upper limit of most_motifs and most_names */
     SPARLING_KEPT = 1000000,  /* upper limit of reading_inputs, and of validation samples whose maps are kept */

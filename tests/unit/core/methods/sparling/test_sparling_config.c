@@ -288,6 +288,9 @@ static void cross_field_faults_name_their_field(void **state)
     assert_string_equal(faults_of(&config).field, "context");
     make(&config, (const struct config_setting[]){{"units", "40"}, {"narrow_units", "30"}, {NULL, NULL}});
     assert_string_equal(faults_of(&config).field, "narrow_units");
+    make(&config,
+         (const struct config_setting[]){{"domain", "splicing"}, {"dilation", "2"}, {"units", "20"}, {NULL, NULL}});
+    assert_string_equal(faults_of(&config).field, "dilation");
     make(&config, (const struct config_setting[]){{"hold_below", "0.4"}, {"backward", "sparse"}, {NULL, NULL}});
     assert_int_equal(faults_of(&config).count, 0);
 }
