@@ -443,7 +443,7 @@ static enum status read_header(struct csv *csv, struct error *err)
 
 enum status csv_open(struct csv *csv, const struct byte_source *from, struct error *err)
 {
-    *csv = (struct csv){.count = 0};
+    *csv = (struct csv){.what = "row"};
     text_source_open(&csv->text, from);
     enum status status = fill(csv, err);
     if (!status)
@@ -462,6 +462,7 @@ void csv_close(struct csv *csv)
     free(csv->block);
     free(csv->names);
     free(csv->name);
+    free(csv->list);
     *csv = (struct csv){0};
 }
 
@@ -530,7 +531,7 @@ static const char *not_a_number(const char *text)
 
 static enum status value_fault(const struct csv *csv, int column, const char *what, struct error *err)
 {
-    return error_set(err, STATUS_INVALID, NULL, "row %lld, column '%.60s': '%.40s' %s", (long long)csv->row,
+    return error_set(err, STATUS_INVALID, NULL, "%s %lld, column '%.60s': '%.40s' %s", csv->what, (long long)csv->row,
                      csv->name[column], csv->field[column], what);
 }
 
@@ -539,9 +540,9 @@ static enum status note_sign(struct csv *csv, int column, char sign, const char 
 {
     char what[120];
     if (csv->decimal && csv->decimal != sign) {
-        (void)snprintf(what, sizeof what,
-                       "has a decimal %s, but the number in row %lld has a decimal %s; write all alike",
-                       sign == ',' ? "comma" : "point", (long long)csv->decimal_row, sign == ',' ? "point" : "comma");
+        (void)snprintf(
+            what, sizeof what, "has a decimal %s, but the number in %s %lld has a decimal %s; write all alike",
+            sign == ',' ? "comma" : "point", csv->what, (long long)csv->decimal_row, sign == ',' ? "point" : "comma");
         return value_fault(csv, column, what, err);
     }
     if (!csv->decimal)
@@ -591,7 +592,7 @@ enum status csv_value(struct csv *csv, int column, float *value, struct error *e
         return value_fault(csv, column, not_a_number(copy), err);
     }
     if (csv_rounds(copy, *value))
-        rounded_add(&csv->rounded, "row %lld, column '%.60s': %.40s became %.0f", (long long)csv->row,
+        rounded_add(&csv->rounded, "%s %lld, column '%.60s': %.40s became %.0f", csv->what, (long long)csv->row,
                     csv->name[column], copy, (double)*value);
     if (comma)
         *comma = ',';

@@ -33,8 +33,10 @@ struct csv {
     bool stated;            /* a line "sep=" states the separator */
     bool row_names;         /* the header has no name for the first column */
     char decimal;           /* '.' or ','; NUL: no number so far has a decimal sign */
+    const char *what;       /* what messages call a record: "row", or "line" in JSON Lines (json/json_rows.h) */
     int64_t row;            /* number of the current record, from 1; line ends inside quotes do not count */
     char **field;           /* [count] texts of the fields, NUL-terminated; valid until the next record */
+    bool *list;             /* [columns] whether a field is a list in JSON; NULL: none is */
     bool booleans;          /* a field was read as true or false */
     bool comments;          /* lines before the header were skipped */
     int count, columns;     /* count: number of fields of the current record; columns: number of fields of the header */

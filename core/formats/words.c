@@ -55,14 +55,24 @@ static enum status add_piece(struct word_list *words, const char *text, size_t b
     return STATUS_OK;
 }
 
-static enum status split_at_blanks(struct word_list *words, const char *text, size_t bytes, struct error *err)
+bool words_have_blanks(const struct word_list *words, const char *text)
+{
+    bool blank = false;
+    for (int i = 0; i < words->count && !blank; i++)
+        for (size_t at = words->word[i].at, end = at + words->word[i].bytes; at < end && !blank;)
+            blank = next_is_blank(text, end, &at);
+    return blank;
+}
+
+static enum status split_at_blanks(struct word_list *words, const char *text, size_t bytes, bool tabs,
+                                   struct error *err)
 {
     enum status status = STATUS_OK;
     int characters = 0;
     size_t begin = 0;
     for (size_t at = 0; !status && at < bytes;) {
         size_t here = at;
-        if (!next_is_blank(text, bytes, &at))
+        if (!next_is_blank(text, bytes, &at) || (tabs && !strchr("\t\r\n", text[here])))
             continue;
         status = add_piece(words, text, begin, here, &characters, err);
         characters++;
@@ -90,10 +100,12 @@ static enum status split_by_unicode(struct word_list *words, const char *text, s
     return status;
 }
 
-enum status words_split(struct word_list *words, const char *text, size_t bytes, bool blanks, struct error *err)
+enum status words_split(struct word_list *words, const char *text, size_t bytes, enum collection_words at,
+                        struct error *err)
 {
     words->count = 0;
     if (bytes > (size_t)1 << 30)
         return error_set(err, STATUS_LIMIT, NULL, "a text has more than 2^30 bytes, the most that is allowed");
-    return blanks ? split_at_blanks(words, text, bytes, err) : split_by_unicode(words, text, bytes, err);
+    return at == WORDS_UNICODE ? split_by_unicode(words, text, bytes, err)
+                               : split_at_blanks(words, text, bytes, at == WORDS_TABS, err);
 }

@@ -1,6 +1,6 @@
-/* Splits texts into words, at the word boundaries of Unicode (UAX 29, with ICU's rules for no particular language) or
- * at blanks. Every piece that is not blank is a word, so punctuation marks are words too, and nothing is left out.
- * Pure; any thread. */
+/* Splits texts into words, at the word boundaries of Unicode (UAX 29, with ICU's rules for no particular language), at
+ * blanks, or at tabs and line ends. Every piece that is not blank is a word, so punctuation marks are words too, and
+ * nothing is left out. Pure; any thread. */
 #ifndef MOTIF_CORE_FORMATS_WORDS_H
 #define MOTIF_CORE_FORMATS_WORDS_H
 
@@ -8,6 +8,8 @@
 #include <stddef.h>
 
 #include "core/base/error.h"
+
+enum collection_words { WORDS_UNICODE, WORDS_BLANKS, WORDS_TABS };
 
 struct word_at {
     size_t at, bytes; /* bytes [at, at + bytes) of the text */
@@ -21,7 +23,10 @@ struct word_list {
 };
 /* Replaces the words by those of a text of valid UTF-8. A zeroed struct is allowed; the caller calls words_close().
  * STATUS_NO_MEMORY; STATUS_LIMIT: a text of more than 2^30 bytes. */
-enum status words_split(struct word_list *words, const char *text, size_t bytes, bool blanks, struct error *err);
+enum status words_split(struct word_list *words, const char *text, size_t bytes, enum collection_words at,
+                        struct error *err);
+/* Whether a word of a text has a blank in it. */
+bool words_have_blanks(const struct word_list *words, const char *text);
 void words_close(struct word_list *words);
 
 #endif

@@ -1,8 +1,8 @@
 /* Fuzz target of uploads in every format. The first byte selects the format (0 npz, 1 npy, 2 safetensors, 3 csv, 4 tar
- * or zip, 5 fasta, 6 meme and JASPAR, 7 bed, 8 h5ad: the table that motif-convert writes), and the size selects the
- * options. The other bytes arrive in small pieces. An accepted collection must be consistent, and must equal the
- * collection that is read back from its stored form. A build that defines FUZZ_FORMAT="csv" ignores the first byte and
- * reads only csv, so that each format can have a separate target with the same corpus. */
+ * or zip, 5 fasta, 6 meme and JASPAR, 7 bed, 8 h5ad: the table that motif-convert writes, 9 jsonl), and the size
+ * selects the options. The other bytes arrive in small pieces. An accepted collection must be consistent, and must
+ * equal the collection that is read back from its stored form. A build that defines FUZZ_FORMAT="csv" ignores the first
+ * byte and reads only csv, so that each format can have a separate target with the same corpus. */
 #include "tests/fuzz/fuzz.h"
 
 #include <math.h>
@@ -32,6 +32,10 @@ const struct fuzz_seed fuzz_seeds[] = {
               "a\0;\0l\0a\0b\0e\0l\0\n\0"
               "1\0,\0"
               "5\0;\0[\0x\0]\0"),
+    FUZZ_SEED("9{\"text\": \"The cat\", \"label\": [\"x\", \"y\"]}\n\n{\"label\": null, \"text\": \"the dog\"}\n"),
+    FUZZ_SEED("9{\"tokens\": [\"log in\", 7, \"b\"], \"label\": 1.5, \"id\": true}\n{\"tokens\": [], \"label\": 2}\n"),
+    FUZZ_SEED("9{\"a\": 1, \"b\": -2e3, \"label\": \"x\"}\r\n{\"b\": 3, \"a\": false, \"label\": \"y\"}"),
+    FUZZ_SEED("3text,label,part\na b,x,train\n\"b\xC3\xA4, b\",y,test\n"),
     FUZZ_SEED("1\x93NUMPY\x01\x00\x38\x00{'descr': '|u1', 'fortran_order': True, 'shape': (2,2)}\x01\x02\x03\x04"),
     FUZZ_SEED("\070\155\157\164\151\146\164\142\154\017\000\000\000\000\000\000\000\002\000\000\000\000\000\000"
               "\000\002\000\000\000\000\000\000\000\001\000\170\001\000\151\001\000\170\001\000\152\002\000\143"
@@ -141,13 +145,17 @@ static struct collection_options options_of(size_t size)
     o.fold_names = size % 7 == 0;
     o.layout = size % 4;
     o.target = size % 11 <= TARGET_NUMBER ? (enum collection_target)(size % 11) : TARGET_NONE;
+    o.words = (enum collection_words)(size % 3);
+    o.buckets = (int)(size % 4);
+    o.cut = size % 15 == 0 ? 2 : 0;
     o.negatives = size % 26 == 0 ? NEGATIVES_GC : size % 13 == 0 ? NEGATIVES_SHUFFLE : NEGATIVES_NONE;
     return o;
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-    static const char *const formats[] = {"npz", "npy", "safetensors", "csv", "tar", "fasta", "meme", "bed", "h5ad"};
+    static const char *const formats[] = {"npz",   "npy",  "safetensors", "csv",  "tar",
+                                          "fasta", "meme", "bed",         "h5ad", "jsonl"};
     if (size < 1)
         return 0;
     struct byte_source_memory memory = {data + 1, size - 1, 1 + size % 61};
@@ -158,7 +166,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 #ifdef FUZZ_FORMAT
     const struct collection_format *format = collection_format_named(FUZZ_FORMAT);
 #else
-    const struct collection_format *format = collection_format_named(formats[(size_t)(data[0] - '0') % 9]);
+    const struct collection_format *format = collection_format_named(formats[(size_t)(data[0] - '0') % 10]);
 #endif
     FUZZ_CHECK(format != NULL && formats[0] != NULL);
     /* a tar may contain recordings, and resampling takes 40 µs for each number */

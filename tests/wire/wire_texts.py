@@ -3,6 +3,7 @@
 the words that the model marks.
 
 usage: wire_texts.py MOTIFD"""
+import json
 import os
 import random
 import sys
@@ -29,9 +30,9 @@ def table(rows=500):
     return "\n".join(lines)
 
 
-def upload(daemon, name, text, **options):
+def upload(daemon, name, text, kind="text/csv", **options):
     query = "&".join(f"{key}={value}" for key, value in options.items())
-    return daemon.ask("PUT", f"/v1/datasets/{name}?format=csv&{query}", text.encode(), "text/csv")
+    return daemon.ask("PUT", f"/v1/datasets/{name}?{query}", text.encode(), kind)
 
 
 def texts_are_described(daemon, job):
@@ -84,6 +85,21 @@ def python_client_trains_on_texts(daemon, job):
     assert model.transform(texts[:2]).shape[0] == 2
 
 
+def json_lines_are_the_same_set(daemon, job):
+    rows = [line.split(",", 2) for line in table().splitlines()[1:]]
+    lines = [json.dumps({"id": row[0], "text": row[1], "labels": [name for name in row[2].split("|") if name]}) for row in rows]
+    status, _, made = upload(daemon, "lines", "\n".join(lines), "application/x-ndjson")
+    assert status == 201, made
+    csv, same = daemon.ask("GET", "/v1/datasets/animals")[2], daemon.ask("GET", "/v1/datasets/lines")[2]
+    for member in ("kind", "samples", "shape", "vocabulary", "first"):
+        assert csv[member] == same[member], (member, csv[member], same[member])
+    assert csv["recognised"]["words"] == same["recognised"]["words"], same
+    status, _, problem = upload(daemon, "broken", lines[0] + '\n{"text": "a", "labels": ["x"]', "application/jsonl")
+    assert status == 422 and "line 2 is no JSON object" in str(problem), problem
+    status, _, made = upload(daemon, "events", '{"tokens": ["log in", "Pay"], "label": "x"}\n{"tokens": ["Pay", "log in"], "label": "y"}\n', "application/x-ndjson")
+    assert status == 201 and "4 words, as given, separated by tabs, case kept; vocabulary of 2 words" in made["recognised"]["words"], made
+
+
 def wrong_texts_are_refused(daemon, job):
     status, _, problem = daemon.ask("POST", f"/v1/jobs/{job}/motifs", {"inputs": ["the cat", "a " * 40]})
     assert status == 422 and problem["errors"][0]["pointer"] == "/inputs/1", problem
@@ -111,7 +127,7 @@ def main():
         with Daemon(sys.argv[1], os.path.join(folder, "db"), "--data", os.path.join(folder, "data")) as daemon:
             job = train(daemon)
             run_checks(*[(check.__name__, lambda check=check: check(daemon, job)) for check in (
-                texts_are_described, queries_take_texts, numbers_of_words_are_an_input_too, python_client_trains_on_texts, wrong_texts_are_refused)])
+                texts_are_described, queries_take_texts, numbers_of_words_are_an_input_too, json_lines_are_the_same_set, python_client_trains_on_texts, wrong_texts_are_refused)])
 
 
 main()

@@ -27,6 +27,7 @@
 #include "core/data/box.h"
 #include "core/data/scale.h"
 #include "core/formats/byte_source.h"
+#include "core/formats/words.h"
 
 enum collection_kind {
     COLLECTION_TABLE,
@@ -85,7 +86,7 @@ struct collection_moments {
 
 /* How the words of texts become numbers (texts/lexicon.h). */
 struct collection_wording {
-    int32_t blanks;    /* texts are split at blanks, not at Unicode word boundaries */
+    int32_t words;     /* enum collection_words: where texts are split */
     int32_t keep_case; /* words that differ only in case are different words */
     int32_t buckets;   /* for words that are not in the vocabulary */
     int32_t cut;       /* > 0: longer texts are cut to this many words */
@@ -202,9 +203,7 @@ extern const char *const collection_negatives[]; /* "none", "shuffle", "gc"; NUL
 enum collection_missing { MISSING_REFUSE, MISSING_DROP, MISSING_KEEP };
 extern const char *const collection_missing[]; /* "refuse", "drop", "keep"; NULL-terminated */
 
-/* Where texts are split into words. UNICODE: at the word boundaries of Unicode. BLANKS: at blanks. */
-enum collection_words { WORDS_UNICODE, WORDS_BLANKS };
-extern const char *const collection_words[]; /* "unicode", "blanks"; NULL-terminated */
+extern const char *const collection_words[]; /* "unicode", "blanks", "tabs" (words.h); NULL-terminated */
 
 /* Options of an upload that only some formats read (options.inc); each is one bit. The member `reads` of struct
  * collection_format has the bits of the options that a format reads. */

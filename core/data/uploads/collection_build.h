@@ -151,9 +151,11 @@ enum status collection_inspect(struct collection *c, struct error *err);
      OPTION_BINS | LABEL_OPTIONS)
 #define TEXT_OPTIONS (OPTION_TEXT | OPTION_WORDS | OPTION_KEEP_CASE | OPTION_VOCABULARY | OPTION_BUCKETS | OPTION_CUT)
 #define ARRAY_OPTIONS (OPTION_LAYOUT | LABEL_OPTIONS | OPTION_SCALE)
+#define TABLE_OPTIONS (OPTION_LABEL | OPTION_GROUP | ARRAY_OPTIONS | OPTION_ID | OPTION_IGNORE | TEXT_OPTIONS)
 
 /* The readers of the formats, in formats.inc. */
 collection_reader collection_read_npz, collection_read_npy, collection_read_tensors, collection_read_csv,
-    collection_read_tar, collection_read_fasta, collection_read_motifs, collection_read_bed, collection_read_hdf5;
+    collection_read_jsonl, collection_read_tar, collection_read_fasta, collection_read_motifs, collection_read_bed,
+    collection_read_hdf5;
 
 #endif

@@ -283,7 +283,8 @@ static bool words_good(struct collection *c, const struct mapped *m)
     if (c->kind != COLLECTION_TEXTS)
         return true;
     if (!wording || !c->values || c->channels != 1 || c->rows != 1 || c->texts.count != c->count ||
-        wording->buckets < 0 || wording->buckets >= c->words.count || wording->cut < 0)
+        wording->buckets < 0 || wording->buckets >= c->words.count || wording->cut < 0 || wording->words < 0 ||
+        wording->words > WORDS_TABS)
         return false;
     c->wording = *wording;
     for (int64_t i = 0; i < c->start[c->count]; i++)

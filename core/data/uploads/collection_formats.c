@@ -13,7 +13,7 @@
  * list of data sets and the hash of a data set use it. */
 
 const char *const collection_layouts[] = {"auto", "channels-last", "channels-first", "signals", NULL};
-const char *const collection_words[] = {"unicode", "blanks", NULL};
+const char *const collection_words[] = {"unicode", "blanks", "tabs", NULL};
 const char *const collection_missing[] = {"refuse", "drop", "keep", NULL};
 const char *const collection_stated_targets[] = {"labels", "sequence", "class", "count", "number", NULL};
 const char *const collection_genome_files[] = {"genome.fa.fai", "genome.fa.gz.fai", NULL};

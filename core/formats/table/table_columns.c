@@ -54,8 +54,8 @@ static enum status no_column(const struct csv *csv, const char *wanted, struct e
     int i = 0;
     for (; i < csv->columns && used + strlen(csv->name[i]) + 6 < sizeof names; i++)
         used += (size_t)snprintf(names + used, sizeof names - used, "%s%s", i > 0 ? ", " : "", csv->name[i]);
-    return error_set(err, STATUS_INVALID, NULL, "row 1: no column is called '%.60s'; the columns are %s%s", wanted,
-                     names, i < csv->columns ? ", ..." : "");
+    return error_set(err, STATUS_INVALID, NULL, "%s 1: no column is called '%.60s'; the columns are %s%s", csv->what,
+                     wanted, names, i < csv->columns ? ", ..." : "");
 }
 
 static enum status give(const struct csv *csv, struct table_columns *columns, int column, enum table_role role,
@@ -63,8 +63,8 @@ static enum status give(const struct csv *csv, struct table_columns *columns, in
 {
     static const char *const names[] = {"a feature", "the label", "the group", "the id", "ignored", "an identifier"};
     if (columns->role[column] != TABLE_FEATURE)
-        return error_set(err, STATUS_INVALID, NULL, "row 1: column '%.60s' cannot be both %s and %s; name it once",
-                         csv->name[column], names[columns->role[column]], names[role]);
+        return error_set(err, STATUS_INVALID, NULL, "%s 1: column '%.60s' cannot be both %s and %s; name it once",
+                         csv->what, csv->name[column], names[columns->role[column]], names[role]);
     columns->role[column] = (unsigned char)role;
     int *first = role == TABLE_LABEL   ? &columns->label
                  : role == TABLE_GROUP ? &columns->group

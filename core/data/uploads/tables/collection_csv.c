@@ -1,5 +1,6 @@
-/* Reads tables. The header and the options say which columns are features (table_columns.h). Every row must have a
- * number in each of these columns. A text column without a role is left out as an identifier if its texts all differ.
+/* Reads tables, in CSV and in JSON Lines. The header and the options say which columns are features (table_columns.h).
+ * Every row must have a number in each of these columns. A text column without a role is left out as an identifier if
+ * its texts all differ.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -9,11 +10,14 @@
 #include "core/data/uploads/collection_build.h"
 #include "core/data/uploads/labels/builder_finish.h"
 #include "core/data/uploads/texts/text_build.h"
+#include "core/formats/json/json_rows.h"
 #include "core/formats/table/table_columns.h"
 
 struct table {
     struct builder b;
     struct csv csv;
+    struct json_rows json; /* with JSON Lines */
+    struct buf tokens;     /* of a text that is a list */
     struct table_columns columns;
     int part;                     /* index of the column that states parts; -1: there is none */
     int text;                     /* index of the column with texts; -1: the rows are no texts */
@@ -51,8 +55,9 @@ static enum status find_roles(struct table *t, struct error *err)
         status = note_columns(t, err);
     if (!status && o->target == TARGET_NUMBER && t->columns.labels == 0)
         status = error_set(err, STATUS_INVALID, NULL,
-                           "row 1: target=number needs a column of numbers, which label names; several names have "
-                           "commas between them");
+                           "%s 1: target=number needs a column of numbers, which label names; several names have "
+                           "commas between them",
+                           t->csv.what);
     for (int i = 0; !status && o->target == TARGET_NUMBER && i < t->columns.labels; i++)
         status = builder_value_name(&t->b, t->csv.name[t->columns.label_column[i]], err);
     t->several = t->columns.labels > 1 && o->target != TARGET_NUMBER;
@@ -75,21 +80,28 @@ static void find_part(struct table *t)
     }
 }
 
-/* Finds the column with texts: as the user says, or called text, if the first row has no number there. The columns
- * without a role are then left out. */
+static bool is_list(const struct table *t, int column)
+{
+    return column >= 0 && t->csv.list && t->csv.list[column];
+}
+
+/* Finds the column with texts: as the user says, or called text, if the first row has no number there, or called
+ * tokens, if the first row has a list there. The columns without a role are then left out. */
 static enum status find_text(struct table *t, struct error *err)
 {
     const struct collection_options *o = t->options;
     bool named = o->text && o->text[0] != '\0';
     float value;
     int column = csv_find(&t->csv, named ? o->text : "text");
+    if (!named && column < 0 && is_list(t, csv_find(&t->csv, "tokens")))
+        column = csv_find(&t->csv, "tokens");
     if (named && column < 0)
-        return error_set(err, STATUS_INVALID, NULL, "row 1: text: no column is called '%.60s'", o->text);
+        return error_set(err, STATUS_INVALID, NULL, "%s 1: text: no column is called '%.60s'", t->csv.what, o->text);
     bool found = column >= 0 && t->columns.role[column] == TABLE_FEATURE &&
                  (named || (!csv_number(t->csv.field[column], &value) && o->layout != LAYOUT_SIGNALS));
     if (named && !found)
-        return error_set(err, STATUS_INVALID, NULL, "row 1: column '%.60s' cannot be both the text and another role",
-                         o->text);
+        return error_set(err, STATUS_INVALID, NULL, "%s 1: column '%.60s' cannot be both the text and another role",
+                         t->csv.what, o->text);
     if (!found && o->stated & TEXT_OPTIONS)
         return error_set(err, STATUS_INVALID, NULL,
                          "words, keep_case, vocabulary, buckets and cut are for texts; name their column with text "
@@ -111,8 +123,8 @@ static enum status take_part(struct table *t, struct error *err)
     const char *text = t->csv.field[t->part];
     return collection_part_named(text) < 0
                ? error_set(err, STATUS_INVALID, NULL,
-                           "row %lld, column '%s': '%.40s' must be train, validation or test, as in the first row",
-                           (long long)t->csv.row, t->csv.name[t->part], text)
+                           "%s %lld, column '%s': '%.40s' must be train, validation or test, as in the first row",
+                           t->csv.what, (long long)t->csv.row, t->csv.name[t->part], text)
                : builder_part(&t->b, text, err);
 }
 
@@ -132,7 +144,7 @@ static enum status take_first(struct table *t, struct error *err)
     c->kind = signals ? COLLECTION_SEQUENCES : COLLECTION_TABLE;
     c->channels = c->rows = 1;
     if (t->text >= 0)
-        text_build_open(&t->texts_of, &t->b);
+        status = text_build_open(&t->texts_of, &t->b, is_list(t, t->text), err);
     t->texts = calloc((size_t)t->csv.columns, sizeof *t->texts);
     if (!t->texts)
         return error_memory(err, "columns");
@@ -141,8 +153,8 @@ static enum status take_first(struct table *t, struct error *err)
         enum table_role role = t->columns.role[i];
         t->texts[i].most = (int)t->b.limits.samples;
         if (strlen(name) >= NAME_BYTES)
-            return error_set(err, STATUS_INVALID, NULL, "row 1: column %d has a name of more than %d bytes", i + 1,
-                             NAME_BYTES - 1);
+            return error_set(err, STATUS_INVALID, NULL, "%s 1: column %d has a name of more than %d bytes", t->csv.what,
+                             i + 1, NAME_BYTES - 1);
         if (role != TABLE_FEATURE)
             status = builder_column(&t->b, roles[role], name, err);
         else
@@ -150,7 +162,7 @@ static enum status take_first(struct table *t, struct error *err)
     }
     if (!status && c->columns.count == 0 && t->text < 0)
         status = error_set(err, STATUS_INVALID, NULL,
-                           "row 1: there is no column of features besides label, group and row names");
+                           "%s 1: there is no column of features besides label, group and row names", t->csv.what);
     if (!status && (signals || t->text >= 0) && t->columns.labels == 1 &&
         strcasecmp(t->csv.name[t->columns.label], "labels") == 0)
         t->b.usual = TARGET_LABELS; /* as in labels.csv of an archive */
@@ -175,11 +187,11 @@ static enum status take_label(struct table *t, struct error *err)
             if (cell[0] != '\0' && !builder_says_missing(b, cell, strlen(cell)))
                 continue;
             if (t->options->missing == MISSING_DROP)
-                return builder_no_label(b, "row", t->csv.row, err);
+                return builder_no_label(b, t->csv.what, t->csv.row, err);
             return error_set(err, STATUS_INVALID, NULL,
-                             "row %lld, column '%.60s': '%.40s' is not a number; missing=drop (motifctl: --missing "
+                             "%s %lld, column '%.60s': '%.40s' is not a number; missing=drop (motifctl: --missing "
                              "drop) leaves out rows without one",
-                             (long long)t->csv.row, t->csv.name[t->columns.label_column[i]], cell);
+                             t->csv.what, (long long)t->csv.row, t->csv.name[t->columns.label_column[i]], cell);
         }
         for (int i = 0; !status && i < t->columns.labels; i++) {
             float value = 0;
@@ -197,7 +209,7 @@ static enum status take_label(struct table *t, struct error *err)
     if (t->columns.label < 0)
         return STATUS_OK;
     const char *label = t->csv.field[t->columns.label];
-    return builder_label(b, label, strlen(label), "row", t->csv.row, err);
+    return builder_label(b, label, strlen(label), t->csv.what, t->csv.row, err);
 }
 
 /* Checks that the text of an identifier is a new one. */
@@ -218,9 +230,9 @@ static enum status take_identifier(struct table *t, int column, struct error *er
     }
     return error_set(
         err, STATUS_INVALID, NULL,
-        "row %lld, column '%.60s': '%.40s' is not a number; if the column is the label, name it with label "
+        "%s %lld, column '%.60s': '%.40s' is not a number; if the column is the label, name it with label "
         "(motifctl: --label COLUMN), and if it is not a feature, leave it out with ignore (--ignore COLUMN)",
-        (long long)t->csv.row, name, text);
+        t->csv.what, (long long)t->csv.row, name, text);
 }
 
 /* Whether the row is not in the validation or the test part. */
@@ -243,12 +255,33 @@ static enum status take_features(struct table *t, struct error *err)
     return status;
 }
 
+static enum status take_text(struct table *t, struct error *err)
+{
+    const char *text = t->csv.field[t->text];
+    struct error cause = {0};
+    enum status status = STATUS_OK;
+    if (is_list(t, t->text) != t->texts_of.given)
+        return error_set(err, STATUS_INVALID, NULL,
+                         "line %lld, \"%.60s\" is %s, but that of the first line is %s; write all alike",
+                         (long long)t->csv.row, t->csv.name[t->text], t->texts_of.given ? "no list" : "a list",
+                         t->texts_of.given ? "a list" : "none");
+    if (t->texts_of.given) {
+        buf_clear(&t->tokens);
+        status = json_list_tabs(text, &t->tokens, &cause);
+        if (status)
+            return error_set(err, status, NULL, "line %lld, \"%.60s\": %s", (long long)t->csv.row, t->csv.name[t->text],
+                             cause.message);
+        status = buf_status(&t->tokens, "a list of tokens", err);
+        text = t->tokens.size > 0 ? t->tokens.data : "";
+    }
+    return status ? status : text_build_add(&t->texts_of, text, trains(t), t->csv.what, t->csv.row, err);
+}
+
 static enum status take_row(struct table *t, struct error *err)
 {
     enum status status = t->texts ? STATUS_OK : take_first(t, err);
     if (!status)
-        status = t->text < 0 ? take_features(t, err)
-                             : text_build_add(&t->texts_of, t->csv.field[t->text], trains(t), "row", t->csv.row, err);
+        status = t->text < 0 ? take_features(t, err) : take_text(t, err);
     if (!status)
         status = take_label(t, err);
     if (!status && t->columns.group >= 0)
@@ -312,21 +345,22 @@ static enum status warn(struct table *t, struct error *err)
         left.count, left.text);
 }
 
-enum status collection_read_csv(const struct byte_source *from, const struct collection_options *options,
-                                const struct collection_limits *limits, struct collection *c, struct error *err)
+static enum status read_table(const struct byte_source *from, const struct collection_options *options, bool lines,
+                              const struct collection_limits *limits, struct collection *c, struct error *err)
 {
     struct table *t = calloc(1, sizeof *t);
     if (!t)
         return error_memory(err, "a table");
     t->options = options;
+    buf_init(&t->tokens, CSV_RECORD);
     t->part = t->text = -1;
     builder_init(&t->b, c, options, limits);
     t->b.cells = true;
-    enum status status = csv_open(&t->csv, from, err);
+    enum status status = lines ? json_rows_open(&t->json, &t->csv, from, err) : csv_open(&t->csv, from, err);
     if (!status)
         status = find_roles(t, err);
     for (bool more = true; !status;) {
-        status = csv_next(&t->csv, &more, err);
+        status = lines ? json_rows_next(&t->json, &more, err) : csv_next(&t->csv, &more, err);
         if (status || !more)
             break;
         status = take_row(t, err);
@@ -342,9 +376,23 @@ enum status collection_read_csv(const struct byte_source *from, const struct col
         name_list_close(&t->texts[i]);
     free(t->texts);
     text_build_close(&t->texts_of);
+    buf_close(&t->tokens);
+    json_rows_close(&t->json);
     table_columns_close(&t->columns);
     csv_close(&t->csv);
     builder_close(&t->b);
     free(t);
     return status;
+}
+
+enum status collection_read_csv(const struct byte_source *from, const struct collection_options *options,
+                                const struct collection_limits *limits, struct collection *c, struct error *err)
+{
+    return read_table(from, options, false, limits, c, err);
+}
+
+enum status collection_read_jsonl(const struct byte_source *from, const struct collection_options *options,
+                                  const struct collection_limits *limits, struct collection *c, struct error *err)
+{
+    return read_table(from, options, true, limits, c, err);
 }

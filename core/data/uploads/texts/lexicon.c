@@ -73,7 +73,7 @@ enum status lexicon_read(const struct lexicon *lexicon, const char *text, struct
     size_t bytes = strlen(text);
     if (!utf8_valid(text, bytes))
         return error_set(err, STATUS_INVALID, NULL, "a text is not UTF-8");
-    enum status status = words_split(words, text, bytes, wording->blanks, err);
+    enum status status = words_split(words, text, bytes, (enum collection_words)wording->words, err);
     if (status)
         return status;
     int most = wording->cut > 0 ? wording->cut : LEXICON_LONGEST;

@@ -11,14 +11,21 @@
 
 enum { LEAST_USES = 2 }; /* a word of the vocabulary occurs so often; nothing can be learned of rarer words */
 
-void text_build_open(struct text_builder *t, struct builder *b)
+enum status text_build_open(struct text_builder *t, struct builder *b, bool given, struct error *err)
 {
     const struct collection_options *o = b->options;
-    *t = (struct text_builder){.b = b, .seen.most = 1 << 24};
+    *t = (struct text_builder){.b = b, .seen.most = 1 << 24, .given = given};
     b->c->kind = COLLECTION_TEXTS;
     b->c->channels = b->c->rows = 1;
     b->c->wording = (struct collection_wording){
-        .blanks = o->words == WORDS_BLANKS, .keep_case = o->keep_case, .buckets = o->buckets, .cut = o->cut};
+        .words = (int32_t)(given ? WORDS_TABS : o->words),
+        .keep_case = given && !(o->stated & OPTION_KEEP_CASE) ? 1 : o->keep_case,
+        .buckets = given && !(o->stated & OPTION_BUCKETS) ? 0 : o->buckets, /* names need not share endings */
+        .cut = o->cut};
+    return given && o->words != WORDS_UNICODE
+               ? error_set(err, STATUS_INVALID, NULL,
+                           "words: the texts are lists, which are split already; leave it out")
+               : STATUS_OK;
 }
 
 void text_build_close(struct text_builder *t)
@@ -64,7 +71,7 @@ enum status text_build_add(struct text_builder *t, const char *text, bool counts
     if (t->bytes + (int64_t)bytes > t->b->limits.bytes)
         return error_set(err, STATUS_LIMIT, NULL,
                          "the texts take more than %" PRId64 " bytes, the most that is allowed", t->b->limits.bytes);
-    enum status status = words_split(&t->words, text, bytes, t->b->c->wording.blanks, err);
+    enum status status = words_split(&t->words, text, bytes, (enum collection_words)t->b->c->wording.words, err);
     if (status)
         return status;
     int count = t->words.count, kept = cut > 0 && count > cut ? cut : count;
@@ -78,6 +85,7 @@ enum status text_build_add(struct text_builder *t, const char *text, bool counts
         values[0] = -1; /* no word */
     for (int i = 0; !status && i < kept; i++)
         status = provisional(t, text, &t->words.word[i], counts, &values[i], err);
+    t->blanks = t->blanks || (t->given && words_have_blanks(&t->words, text));
     t->bytes += (int64_t)bytes;
     t->total += kept;
     t->cut += kept < count;
@@ -154,9 +162,21 @@ static enum status warn_of_texts(const struct text_builder *t, struct error *err
     return collection_warn(c, err, "empty-texts", "%" PRId64 " of %" PRId64 " texts have no words", t->empty, c->count);
 }
 
+/* Separates the words of lists by blanks, which are easier to write in a query. */
+static void put_blanks(struct collection *c)
+{
+    c->wording.words = WORDS_BLANKS;
+    for (int i = 0; i < c->texts.count; i++)
+        for (char *at = c->texts.name[i]; (at = strchr(at, '\t')) != NULL;)
+            *at = ' ';
+}
+
 enum status text_build_finish(struct text_builder *t, struct error *err)
 {
+    static const char *const places[] = {"Unicode word boundaries", "blanks", "tabs"};
     struct collection *c = t->b->c;
+    if (t->given && !t->blanks)
+        put_blanks(c);
     struct lexicon lexicon = {.wording = c->wording, .entries.most = t->seen.most};
     int32_t *number = malloc(((size_t)t->seen.names.count + 1) * sizeof *number);
     enum status status = number ? choose_words(t, &lexicon, err) : error_memory(err, "words");
@@ -169,12 +189,12 @@ enum status text_build_finish(struct text_builder *t, struct error *err)
     }
     free(number);
     if (!status)
-        (void)snprintf(
-            c->recognised.words, sizeof c->recognised.words,
-            "%" PRId64 " words, split at %s, %s; vocabulary of %d words, %.1f %% other; longest text %d words",
-            t->total, c->wording.blanks ? "blanks" : "Unicode word boundaries",
-            c->wording.keep_case ? "case kept" : "in lower case", lexicon.entries.names.count - 1 - c->wording.buckets,
-            t->total > 0 ? 100 * (double)t->others / (double)t->total : 0, c->cols);
+        (void)snprintf(c->recognised.words, sizeof c->recognised.words,
+                       "%" PRId64 " words, %s %s, %s; vocabulary of %d words, %.1f %% other; longest text %d words",
+                       t->total, t->given ? "as given, separated by" : "split at", places[c->wording.words],
+                       c->wording.keep_case ? "case kept" : "in lower case",
+                       lexicon.entries.names.count - 1 - c->wording.buckets,
+                       t->total > 0 ? 100 * (double)t->others / (double)t->total : 0, c->cols);
     if (!status) {
         c->words = lexicon.entries.names; /* from here on, the collection owns the names */
         lexicon.entries.names = (struct collection_names){0};

@@ -11,10 +11,14 @@ struct text_builder {
     struct name_list seen;             /* all different words, in normal form */
     int64_t *uses;                     /* [seen] how often each occurs in texts that count */
     int64_t bytes;                     /* of all texts */
+    bool given;                        /* the texts are lists, split already */
+    bool blanks;                       /* a word of these lists has a blank */
     int64_t total, others, cut, empty; /* words; of them without an entry; texts that were cut; texts without words */
 };
-/* Begins a collection of texts. The caller calls text_build_close(), after an error too. */
-void text_build_open(struct text_builder *t, struct builder *b);
+/* Begins a collection of texts. given: the texts are lists that are split already. Their words have tabs between them,
+ * and text_build_finish() puts blanks there if no word has one. STATUS_INVALID: options say that they are
+ * split. The caller calls text_build_close(), after an error too. */
+enum status text_build_open(struct text_builder *t, struct builder *b, bool given, struct error *err);
 void text_build_close(struct text_builder *t);
 /* Adds a sample. counts: whether its words count for the vocabulary (false: a text of the validation or the test part).
  * what, number: what messages call the sample. STATUS_INVALID: the text has too many words. */

@@ -9,12 +9,12 @@
 static struct error err;
 
 /* Splits a text and writes each word with its characters: "a 0-1 | b 2-3". */
-static void split(const char *text, bool blanks, char *out, size_t room)
+static void split(const char *text, enum collection_words at, char *out, size_t room)
 {
     struct word_list words = {0};
     size_t used = 0;
     out[0] = '\0';
-    assert_int_equal(words_split(&words, text, strlen(text), blanks, &err), STATUS_OK);
+    assert_int_equal(words_split(&words, text, strlen(text), at, &err), STATUS_OK);
     for (int i = 0; i < words.count; i++) {
         const struct word_at *w = &words.word[i];
         used += (size_t)snprintf(out + used, room - used, "%s%.*s %d-%d", i ? " | " : "", (int)w->bytes, text + w->at,
@@ -47,9 +47,9 @@ static void texts_are_split_at_word_boundaries(void **state)
     };
     char found[256];
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
-        split(cases[i].text, false, found, sizeof found);
+        split(cases[i].text, WORDS_UNICODE, found, sizeof found);
         assert_string_equal(found, cases[i].unicode);
-        split(cases[i].text, true, found, sizeof found);
+        split(cases[i].text, WORDS_BLANKS, found, sizeof found);
         assert_string_equal(found, cases[i].blanks);
     }
 }
@@ -100,13 +100,15 @@ static void other_words_go_to_the_bucket_of_their_ending(void **state)
 
 /* ---- tables of texts --------------------------------------------------------------------------------------- */
 
+/* Reads a text as JSON Lines if it begins with '{', '[' or a blank line, else as CSV. */
 static enum status read_texts(const char *text, struct collection_options *options, struct collection *c)
 {
     struct byte_source_memory memory = {(const unsigned char *)text, strlen(text), 0};
     struct byte_source from = byte_source_of_memory(&memory);
     const struct collection_limits limits = COLLECTION_LIMITS;
     err = (struct error){0};
-    return collection_read(collection_format_named("csv"), &from, options, &limits, c, &err);
+    return collection_read(collection_format_named(strchr("{[\n", text[0]) ? "jsonl" : "csv"), &from, options, &limits,
+                           c, &err);
 }
 
 static struct collection_options usual(void)
@@ -231,6 +233,84 @@ static void a_column_of_numbers_called_text_is_a_feature(void **state)
     collection_close(&c);
 }
 
+static void json_lines_of_texts_become_numbers_of_words(void **state)
+{
+    struct collection_options o = usual();
+    expect("{\"text\": \"The cat\", \"label\": \"x\"}\n\n{\"label\": \"y\", \"text\": \"the dog\"}\r\n"
+           "{\"text\": \"a cat\", \"label\": \"x\"}",
+           &o, "<other> cat the | 3 2 x | 3 1 y | 1 2 x");
+    expect("\n{\"text\":\"a \\u00e4, a\",\"labels\":[\"x y\",\"z|\"]}\n{\"text\":\"\xC3\x84\",\"labels\":[]}\n"
+           "{\"text\":\"a\",\"labels\":null}\n",
+           &o, "<other> a \xC3\xA4 | 2 3 1 2 x y z| | 3 | 2");
+    expect(
+        "{\"text\":\"a a\",\"label\":1,\"part\":\"train\",\"n\":{\"a\":[1]}}\n{\"text\":\"b b\",\"label\":2.5,\"part\":"
+        "\"test\"}\n",
+        &o, "<other> a | 2 2 1 | 1 1 2.5");
+    o.target = TARGET_SEQUENCE;
+    expect("{\"text\":\"a a\",\"label\":[\"y\",\"x\",\"y\"]}\n{\"text\":\"a\",\"label\":[\"x\"]}\n", &o,
+           "<other> a | 2 2 y x y | 2 x");
+    o = usual();
+    o.missing = MISSING_DROP;
+    expect("{\"text\":\"a\",\"label\":\"x\"}\n{\"text\":\"b\",\"label\":null}\n{\"text\":\"a\"}\n{\"text\":\"a\","
+           "\"label\":\"y\"}\n",
+           &o, "<other> a | 2 x | 2 y");
+}
+
+static void lists_of_tokens_are_kept_as_given(void **state)
+{
+    struct collection_options o = usual();
+    struct collection c;
+    o.buckets = 32; /* the usual number, which applies to words only */
+    expect("{\"tokens\": [\"In\", \"page-view\", \"in\", 7], \"label\": \"x\"}\n{\"tokens\": [\"In\", \"in\", 7], "
+           "\"label\": "
+           "\"y\"}\n",
+           &o, "<other> 7 In in | 3 1 4 2 x | 3 4 2 y");
+    assert_int_equal(read_texts("{\"tokens\": [\"a\", \"b\"]}\n{\"tokens\": []}\n", &o, &c), STATUS_OK);
+    assert_true(c.wording.words == WORDS_BLANKS && c.wording.keep_case == 1);
+    assert_string_equal(c.texts.name[0], "a b");
+    assert_true(strstr(c.recognised.words, "2 words, as given, separated by blanks, case kept") == c.recognised.words);
+    collection_close(&c);
+    assert_int_equal(read_texts("{\"tokens\": [\"log in\", \"b\"]}\n{\"tokens\": [\"log in\"]}\n", &o, &c), STATUS_OK);
+    assert_true(c.wording.words == WORDS_TABS && c.words.count == 2);
+    assert_string_equal(c.words.name[1], "log in");
+    assert_string_equal(c.texts.name[0], "log in\tb");
+    collection_close(&c);
+}
+
+static void broken_json_lines_are_refused_with_their_line(void **state)
+{
+    static const struct {
+        const char *text, *why;
+    } cases[] = {
+        {"[{\"text\": \"a\"}]", "line 1 is a list; each line must be an object"},
+        {"{\"text\": \"a\"}\n{\"text\": \"b\"", "line 2 is no JSON object"},
+        {"{\"text\": \"a\"} {\"text\": \"b\"}\n", "line 1 is no JSON object"},
+        {"{\"text\": \"a\"}\n\n{\"text\": \"b\", \"label\": \"x\"}\n",
+         "line 3 has the member \"label\", which the first"},
+        {"{\"text\": \"a\", \"text\": \"b\"}\n", "line 1 has the member \"text\" twice"},
+        {"{\"text\": \"a\"}\n{\"text\": \"b\", \"text\": \"b\"}\n", "line 2 has the member \"text\" twice"},
+        {"{\"text\": \"a\\\\\\u0000b\"}\n", "line 1 has a NUL"},
+        {"{\"text\": \"\xFF\"}\n", "line 1 is not UTF-8"},
+        {"{}\n", "line 1 has 0 members"},
+        {"\n\n", "there are no lines"},
+        {"{\"text\": \"a\", \"label\": 9007199254740993}\n", "line 1, \"label\": whole numbers of 2^53 or more"},
+        {"{\"text\": \"a\", \"label\": \"x\"}\n{\"text\": \"a\", \"label\": null}\n", "line 2 has no label"},
+        {"{\"text\": [\"a\"]}\n{\"text\": \"a\"}\n",
+         "line 2, \"text\" is no list, but that of the first line is a list"},
+        {"{\"text\": \"a\"}\n{\"text\": [\"a\"]}\n", "line 2, \"text\" is a list, but that of the first line is none"},
+        {"{\"text\": [\"a\", \"b\\nc\"]}\n", "line 1, \"text\": item 2 is no text, is empty, or has a tab or a"},
+        {"{\"text\": \"a\", \"part\": \"test\"}\n{\"text\": \"a\", \"part\": \"x\"}\n",
+         "line 2, column 'part': 'x' must be"},
+    };
+    struct collection_options o = usual();
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++)
+        refused(cases[i].text, &o, cases[i].why);
+    refused("{\"text\": \"a\\\\u0000b\", \"label\": null}\n", &o, "line 1 has no label"); /* no escape */
+    o.words = WORDS_BLANKS;
+    o.stated = OPTION_WORDS;
+    refused("{\"tokens\": [\"a\"]}\n", &o, "the texts are lists, which are split already");
+}
+
 /* ---- the stored form --------------------------------------------------------------------------------------- */
 
 static enum status append(void *context, const void *bytes, size_t count, struct error *cause)
@@ -296,6 +376,9 @@ int main(void)
         cmocka_unit_test(what_became_of_the_words_is_reported),
         cmocka_unit_test(unclear_tables_of_texts_are_refused),
         cmocka_unit_test(a_column_of_numbers_called_text_is_a_feature),
+        cmocka_unit_test(json_lines_of_texts_become_numbers_of_words),
+        cmocka_unit_test(lists_of_tokens_are_kept_as_given),
+        cmocka_unit_test(broken_json_lines_are_refused_with_their_line),
         cmocka_unit_test(stored_texts_have_the_same_words),
         cmocka_unit_test(every_failure_to_allocate_is_reported),
     };
