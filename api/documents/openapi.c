@@ -128,7 +128,7 @@ static void write_body(const struct sink *out, const struct api_route *route)
     sink_begin_object(out, "content");
     for (const char *const *type = route->media_types; *type != NULL; type++) {
         sink_begin_object(out, *type);
-        if (strstr(*type, "json") != NULL)
+        if (route->request_schema != NULL && strstr(*type, "json") != NULL)
             reference(out, "schema", route->request_schema);
         sink_end_object(out);
     }
