@@ -7,9 +7,11 @@
 #include <string.h>
 
 #include "api/client/term.h"
+#include "core/base/utf8.h"
 
 #define SIDE_MAX 4096
 #define CHANNELS_MAX 4096
+#define TEXT_MAX 65536 /* characters of a text that are drawn */
 /* If an image has fewer than CROWD pixels per motif, only maximal motifs are drawn (those without a stronger motif
  * within five positions), because all motifs together would hide the input. */
 #define CROWD 20
@@ -43,18 +45,38 @@ static void read_extent(const cJSON *list, struct motif_extent *extent)
                     fabs(extent->column0) <= SIDE_MAX && fabs(extent->column1) <= SIDE_MAX;
 }
 
+/* Reads the words of a motif: the first to the last character, and the words themselves. */
+static void read_words(const cJSON *list, struct motif_words *words)
+{
+    const cJSON *item;
+    cJSON_ArrayForEach (item, list) {
+        const char *word = cJSON_GetStringValue(member(item, "word"));
+        const cJSON *from = member(item, "start"), *to = member(item, "end");
+        double start = cJSON_IsNumber(from) ? from->valuedouble : -1, end = cJSON_IsNumber(to) ? to->valuedouble : -1;
+        if (!word || !(start >= 0 && start <= end && end <= TEXT_MAX))
+            continue;
+        size_t used = strlen(words->text);
+        words->first = used > 0 ? words->first : (int)start;
+        words->last = (int)end;
+        (void)snprintf(words->text + used, sizeof words->text - used, "%s%s", used > 0 ? " " : "", word);
+        words->text[utf8_cut(words->text, strlen(words->text), sizeof words->text - 1)] = '\0';
+    }
+}
+
 static enum status read_motifs(const cJSON *list, struct motif_answer *answer, struct error *err)
 {
     const cJSON *item = NULL;
     answer->motifs = calloc((size_t)cJSON_GetArraySize(list) + 1, sizeof(*answer->motifs));
     answer->extents = calloc((size_t)cJSON_GetArraySize(list) + 1, sizeof(*answer->extents));
     answer->strands = calloc((size_t)cJSON_GetArraySize(list) + 1, 1);
-    if (!answer->motifs || !answer->extents || !answer->strands)
+    answer->words = calloc((size_t)cJSON_GetArraySize(list) + 1, sizeof(*answer->words));
+    if (!answer->motifs || !answer->extents || !answer->strands || !answer->words)
         return error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory");
     cJSON_ArrayForEach (item, list) {
         const char *strand = cJSON_GetStringValue(member(item, "strand"));
         answer->strands[answer->motif_count] = strand && (*strand == '+' || *strand == '-') ? *strand : ' ';
         read_extent(member(item, "extent"), &answer->extents[answer->motif_count]);
+        read_words(member(item, "words"), &answer->words[answer->motif_count]);
         struct draw_motif *motif = &answer->motifs[answer->motif_count++];
         const cJSON *channel = member(item, "channel"), *value = member(item, "value");
         motif->row = number_at(member(item, "position"), 0);
@@ -129,7 +151,8 @@ enum status motif_answer_read(const cJSON *document, struct motif_answer *answer
     const cJSON *list = member(document, "answers");
     const cJSON *first = cJSON_IsArray(list) ? cJSON_GetArrayItem(list, 0) : document;
     const cJSON *shape = member(first, "shape");
-    const char *letters = cJSON_GetStringValue(member(first, "letters"));
+    const char *letters = cJSON_GetStringValue(member(first, "letters")),
+               *text = cJSON_GetStringValue(member(first, "text"));
     double rows = number_at(shape, 0), columns = number_at(shape, 1), channels = number_at(shape, 2);
     memset(answer, 0, sizeof(*answer));
     if (!cJSON_IsArray(member(first, "motifs")) || !motif_answer_whole(rows, SIDE_MAX) ||
@@ -144,7 +167,10 @@ enum status motif_answer_read(const cJSON *document, struct motif_answer *answer
         answer->grey && answer->names ? STATUS_OK : error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory");
     if (!status)
         status = read_motifs(member(first, "motifs"), answer, err);
-    if (!status && letters && answer->rows == 1 && !(answer->letters = strndup(letters, SIDE_MAX)))
+    letters = text ? text : letters;
+    answer->text = text != NULL;
+    if (!status && letters && answer->rows == 1 &&
+        !(answer->letters = strndup(letters, utf8_cut(letters, strlen(letters), text ? TEXT_MAX : SIDE_MAX))))
         status = error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory");
     if (!status)
         status = read_truth(member(first, "truth"), answer, err);
@@ -170,6 +196,7 @@ void motif_answer_close(struct motif_answer *answer)
     free(answer->names);
     free(answer->strands);
     free(answer->letters);
+    free(answer->words);
     memset(answer, 0, sizeof(*answer));
 }
 
@@ -198,11 +225,16 @@ static void append_extents(const struct motif_answer *answer, int channel, struc
     int count = 0;
     for (size_t i = 0; i < answer->motif_count; i++) {
         const struct motif_extent *extent = &answer->extents[i];
-        if (answer->motifs[i].channel != channel || !answer->motifs[i].maximal || !extent->known)
+        bool known = answer->text ? answer->words[i].last > 0 : extent->known;
+        if (answer->motifs[i].channel != channel || !answer->motifs[i].maximal || !known)
             continue;
         if (count++ >= LISTED)
             continue;
         buf_text(out, count == 1 ? "  at " : "; ");
+        if (answer->text) {
+            buf_format(out, "'%s'", answer->words[i].text);
+            continue;
+        }
         if (answer->rows > 1)
             buf_format(out, "rows %.0f-%.0f, columns ", extent->row0, extent->row1 - 1);
         buf_format(out, "%.0f-%.0f", extent->column0, extent->column1 - 1);
@@ -267,6 +299,12 @@ static void motif_answer_mark(const struct motif_answer *answer, size_t index, i
     const struct motif_extent *extent = &answer->extents[index];
     int column = (int)motif->column, from = extent->known ? (int)extent->column0 : column;
     int to = extent->known ? (int)extent->column1 : column + 1;
+    if (answer->text) {
+        column = from = answer->words[index].first;
+        to = answer->words[index].last;
+        if (to <= from)
+            return;
+    }
     from = column < from ? column : from;
     to = column >= to ? column + 1 : to;
     for (int n = 0; n < MARK_LINES; n++) {
@@ -301,19 +339,40 @@ static void draw_marks(const int *line, int count, bool colour, struct buf *out)
     buf_text(out, "\n");
 }
 
+/* Appends the next `count` characters of a text, from byte *at on, with blanks for control characters. Moves *at behind
+ * them. */
+static void append_characters(const char *text, size_t *at, int count, struct buf *out)
+{
+    for (int i = 0; i < count && text[*at]; i++) {
+        size_t bytes = utf8_char(text + *at, strlen(text + *at));
+        bytes = bytes > 0 ? bytes : 1;
+        if (utf8_printable(text + *at, bytes))
+            buf_append(out, text + *at, bytes);
+        else
+            buf_text(out, " ");
+        *at += bytes;
+    }
+}
+
 /* Prints the sequence in lines. A line has a multiple of ten letters, and begins with the position of its first
  * letter. */
 static void draw_letters(const struct motif_answer *answer, int columns, bool colour, struct buf *out)
 {
     static int line[MARK_LINES][SIDE_MAX];
-    int length = (int)strlen(answer->letters), wide = columns > 28 ? (columns - 8) / 10 * 10 : 20;
+    int length = 0, wide = columns > 28 ? (columns - 8) / 10 * 10 : 20;
+    size_t at = 0;
+    for (const char *c = answer->letters; *c; c++)
+        length += (*c & 0xC0) != 0x80;
+    wide = wide < SIDE_MAX ? wide : SIDE_MAX;
     for (int first = 0; first < length; first += wide) {
         int end = first + wide < length ? first + wide : length;
         memset(line, 0, sizeof line);
         for (size_t i = 0; i < answer->motif_count; i++)
             if (answer->motifs[i].maximal)
                 motif_answer_mark(answer, i, first, end, line);
-        buf_format(out, "  %5d %.*s\n", first, end - first, answer->letters + first);
+        buf_format(out, "  %5d ", first);
+        append_characters(answer->letters, &at, end - first, out);
+        buf_text(out, "\n");
         for (int n = 0; n < MARK_LINES; n++)
             draw_marks(line[n], end - first, colour, out);
     }

@@ -23,7 +23,12 @@ struct motif_answer {
         double row0, row1, column0, column1; /* rows [row0, row1) and columns [column0, column1) */
     } * extents;                             /* [motif_count] the part of the input that each motif covers */
     char *strands;                           /* [motif_count] '+' or '-'; ' ': unknown */
-    char *letters;                           /* the input, if it is a sequence of letters, else NULL */
+    char *letters;                           /* the input, if it is a sequence of letters or a text, else NULL */
+    bool text;                               /* letters is a text, and positions are words */
+    struct motif_words {
+        int first, last; /* characters [first, last) of the text */
+        char text[64];
+    } * words; /* [motif_count] the words that each motif marks; all 0: none */
     size_t motif_count;
     struct motif_box *boxes; /* true boxes of the symbols; NULL if they are not known */
     size_t box_count;
@@ -42,8 +47,8 @@ enum status motif_answer_read(const cJSON *document, struct motif_answer *answer
 void motif_answer_close(struct motif_answer *answer);
 
 /* Appends a drawing of the input, then one line for each active channel with the extents of its motifs, then the
- * predicted and the true label. If the input is a sequence of letters, the drawing is its text with marks below the
- * motifs. */
+ * predicted and the true label. If the input is a sequence of letters or a text, the drawing is its text with marks
+ * below the motifs. */
 void motif_answer_draw(const struct motif_answer *answer, int columns, bool colour, struct buf *out);
 
 #endif

@@ -106,16 +106,22 @@ int query_input_read(struct ctl *ctl, const struct options *args, const char *id
                      struct query_input *input)
 {
     const char *file = options_value(args, "input"), *checkpoint = options_value(args, "checkpoint");
+    const char *text = options_value(args, "text");
     char fault[300];
     *input = (struct query_input){.type = NULL};
     buf_init(&input->body, 1);
     buf_init(&input->path, 4096);
+    if (text && (file || options_has(args, "batch")))
+        return ctl_usage(ctl, "--text is the whole input; leave out --input and --batch");
     int code = query_formats_read(ctl, id, query, "POST", &input->formats);
     if (code != CTL_SUCCESS)
         return code;
-    input->type = query_format_of_file(input->formats.files, file);
+    input->type =
+        text ? query_format_named(input->formats.files, "text") : query_format_of_file(input->formats.files, file);
     input->pieces = query_format_pieces(input->formats.files, input->type);
-    snprintf(fault, sizeof fault, "the ending of %.200s is not that of an input format", file);
+    if (text && !input->type)
+        return ctl_usage(ctl, "the query takes no texts");
+    snprintf(fault, sizeof fault, "the ending of %.200s is not that of an input format", file ? file : "");
     if (!input->type)
         return query_formats_usage(ctl, input->formats.files, true, fault);
     buf_format(&input->path, "/v1/jobs/%s/%s?%s", id, query, options_has(args, "batch") ? "batch=1&" : "");
@@ -123,7 +129,12 @@ int query_input_read(struct ctl *ctl, const struct options *args, const char *id
     http_escape(&input->path, checkpoint ? checkpoint : "latest");
     if (input->path.failed)
         return ctl_usage(ctl, "--checkpoint is too long, or there is not enough memory for it");
-    return ctl_read_file(ctl, file, INPUT_BYTES, &input->body);
+    if (!text)
+        return ctl_read_file(ctl, file, INPUT_BYTES, &input->body);
+    input->body.limit = strlen(text) + 1;
+    for (size_t i = 0; text[i]; i++) /* the server takes each line as a text of its own */
+        buf_append(&input->body, text[i] == '\n' || text[i] == '\r' ? " " : text + i, 1);
+    return CTL_SUCCESS;
 }
 
 void query_input_close(struct query_input *input)

@@ -28,11 +28,12 @@ const char *query_format_named(const cJSON *list, const char *name);
  * `endings`, else their names. Returns CTL_USAGE. */
 int query_formats_usage(struct ctl *ctl, const cJSON *list, bool endings, const char *fault);
 
-/* The options --input, --batch and --output, as rows of a command's table of options. */
+/* The options --input, --text, --batch and --output, as rows of a command's table of options. */
 #define QUERY_INPUT_OPTIONS                                                                                            \
     OPTION_TEXT("input", "FILE",                                                                                       \
                 "the input: a picture, recording, array or sequence; its ending names the format (.png, .wav, .npy, "  \
                 "...)"),                                                                                               \
+        OPTION_TEXT("text", "TEXT", "the input: a text, for a model of texts"),                                        \
         OPTION_FLAG("batch", "--input is an array with one input at each position of its first axis"),                 \
         OPTION_TEXT("output", "FILE", "with --input: write the answer's numbers to FILE.npy, one row for each input")
 
@@ -40,11 +41,11 @@ struct query_input {
     struct buf body, path;
     struct query_formats formats; /* these lists own `type` */
     const char *type;             /* media type */
-    const char *pieces;           /* the pieces in which the file can be sent: "records", "rows", or NULL */
+    const char *pieces;           /* the pieces in which the file can be sent: "records", "rows", "lines", or NULL */
 };
 
-/* Reads the file of --input and makes the path of a query, "/v1/jobs/ID/QUERY?checkpoint=WHICH&batch=1". Returns an
- * exit code. The caller closes `input` in any case. */
+/* Reads the file of --input, or takes the text of --text, and makes the path of a query,
+ * "/v1/jobs/ID/QUERY?checkpoint=WHICH&batch=1". Returns an exit code. The caller closes `input` in any case. */
 int query_input_read(struct ctl *ctl, const struct options *args, const char *id, const char *query,
                      struct query_input *input);
 void query_input_close(struct query_input *input);

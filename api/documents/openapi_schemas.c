@@ -227,7 +227,9 @@ const struct openapi_schema openapi_schemas[] = {
     {"DataInput", "data Base64, type DataType", NULL, true},
     {"Input", NULL,
      "{'oneOf':[{'$ref':'#/components/schemas/SampleInput'},{'$ref':'#/components/schemas/ArrayInput'},"
-     "{'$ref':'#/components/schemas/DataInput'},{'type':'string','description':'a text'}]}",
+     "{'$ref':'#/components/schemas/DataInput'},{'type':'string','description':'a "
+     "text'},{'type':'array','description':'the tokens of a text',"
+     "'items':{'type':'string'}}]}",
      false},
     {"Inputs", NULL, "{'type':'array','items':{'$ref':'#/components/schemas/Input'},'minItems':1,'maxItems':256}",
      false},

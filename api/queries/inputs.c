@@ -152,6 +152,8 @@ static enum status add_from_file(void *context, int rank, const int64_t *dim, fl
 {
     struct inputs *inputs = context;
     enum status status = inputs_add(inputs, rank, dim, values, err);
+    if (!status && rank == 0)
+        inputs->items[inputs->count - 1].text = (const char *)(values + 1);
     if (!status)
         inputs->items[inputs->count - 1].rate = rate;
     return status;
@@ -372,18 +374,27 @@ static enum status read_changes(const cJSON *item, const char *pointer, struct i
     return status;
 }
 
-/* Adds a text. Its copy follows the single value, so that both are one block. */
-static enum status read_text(const char *text, struct inputs *inputs, struct error *err)
+/* Adds a text, or the tokens of a list with tabs between them. The text follows the single value, so that both are one
+ * block. */
+static enum status read_text(const cJSON *item, const char *pointer, struct inputs *inputs, struct error *err)
 {
-    float *value = malloc(sizeof *value + strlen(text) + 1);
+    const cJSON *tokens = cJSON_IsArray(item) ? item->child : NULL;
+    size_t bytes = cJSON_IsArray(item) ? 1 : strlen(item->valuestring) + 1;
+    for (const cJSON *token = tokens; token != NULL; token = token->next) {
+        if (!cJSON_IsString(token) || token->valuestring[0] == '\0' || strpbrk(token->valuestring, "\t\r\n"))
+            return error_set(err, STATUS_INVALID, pointer,
+                             "must have only texts, which are not empty and contain no tab or line end");
+        bytes += strlen(token->valuestring) + 1;
+    }
+    float *value = calloc(1, sizeof *value + bytes);
     if (value == NULL)
         return error_memory(err, "a text");
-    *value = 0;
-    strcpy((char *)(value + 1), text);
-    enum status status = inputs_add(inputs, 0, NULL, value, err);
-    if (!status)
-        inputs->items[inputs->count - 1].text = (const char *)(value + 1);
-    return status;
+    char *end = (char *)(value + 1);
+    if (!cJSON_IsArray(item))
+        strcpy(end, item->valuestring);
+    for (const cJSON *token = tokens; token != NULL; token = token->next)
+        end = stpcpy(stpcpy(end, token == tokens ? "" : "\t"), token->valuestring);
+    return add_from_file(inputs, 0, NULL, value, 0, err);
 }
 
 static enum status read_input(const cJSON *item, const char *pointer, struct inputs *inputs, struct error *err)
@@ -396,13 +407,13 @@ static enum status read_input(const cJSON *item, const char *pointer, struct inp
     int members = (sample != NULL) + (array != NULL) + (data != NULL) + (type != NULL);
     if (inputs->edited)
         members += cJSON_HasObjectItem(item, "edits") + cJSON_HasObjectItem(item, "keep");
-    if (cJSON_IsString(item) && !inputs->edited)
-        return read_text(item->valuestring, inputs, err);
+    if ((cJSON_IsString(item) || cJSON_IsArray(item)) && !inputs->edited)
+        return read_text(item, pointer, inputs, err);
     if (!cJSON_IsObject(item) || forms != 1 || members != cJSON_GetArraySize(item)) {
         return error_set(
             err, STATUS_INVALID, pointer,
             "must be {\"sample\":{\"seed\":N}}, {\"array\":[...]} or {\"data\":base64,\"type\":media type}%s",
-            inputs->edited ? ", with edits and keep" : ", or a text");
+            inputs->edited ? ", with edits and keep" : ", a text or a list of tokens");
     }
     enum status status;
     if (sample != NULL) {

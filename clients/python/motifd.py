@@ -11,7 +11,6 @@ interface can do. Every daemon serves this file at /motifd.py.
 from __future__ import annotations
 
 import base64
-import csv
 import hashlib
 import html
 import http.client
@@ -992,8 +991,8 @@ class Channels(List[Channel]):
 class Motifs(_TransformerMixin, _Estimator):
     """SPARLING: finds the motifs that decide the labels, from labels alone, or the motifs that change numbers.
 
-    X: images [n][rows][cols] or [n][rows][cols][channels], signals [n][length], a list of texts, or with sample_rate a list of recordings
-    (numbers in [-1, 1]). Texts of several words are split into words; others are sequences of bases. Y: labels of the whole input (see fit).
+    X: images [n][rows][cols] or [n][rows][cols][channels], signals [n][length], a list of texts or of lists of tokens, or with sample_rate a list of
+    recordings (numbers in [-1, 1]). Texts of several words are split into words, and tokens are kept as given; other texts are sequences of bases. Y: labels of the whole input (see fit).
 
     url: address of the daemon or a Client. effort: quick, normal or thorough, if the daemon has this field. total_samples: upper limit of
     the training. config: further fields of the kind `sparling`. sparse: transform() returns coordinates instead of dense maps.
@@ -1059,8 +1058,8 @@ class Motifs(_TransformerMixin, _Estimator):
         return self
 
     def _files(self, X: Any, labels: _Labels, groups: Any, boxes: Any) -> Tuple[Any, str, Dict[str, str]]:
-        if isinstance(X[0], str) or self.sample_rate:
-            self.words_ = isinstance(X[0], str) and any(len(text.split()) > 1 for text in X)
+        if isinstance(X[0], str) or _tokens(X) or self.sample_rate:
+            self.words_ = _tokens(X) or (isinstance(X[0], str) and any(len(text.split()) > 1 for text in X))
             if boxes is not None or (isinstance(X[0], str) and groups is not None and not self.words_):
                 raise ValueError("boxes and groups need arrays; upload a file with Client.upload() instead")
             sets = labels.form in ("set", "flags")
@@ -1072,7 +1071,7 @@ class Motifs(_TransformerMixin, _Estimator):
             if sets:
                 options = {"target": "labels", "separator": separator or "blank"}
             if self.words_:
-                return _texts(X, words, sets, groups), "csv", {"target": "sequence", **options} if labels.form == "words" else options
+                return _texts(X, words, sets, groups), "jsonl", {"target": "sequence", **options} if labels.form == "words" else options
             if isinstance(X[0], str):
                 wrong = next((text for text in X if not text.isalpha()), None)
                 if wrong is not None:
@@ -1101,8 +1100,8 @@ class Motifs(_TransformerMixin, _Estimator):
     def _inputs(self, X: Any) -> Any:
         self._fitted()
         X = _plain(_columns(X, getattr(self, "feature_names_in_", None)))
-        if isinstance(X[0], str) and getattr(self, "words_", False):
-            return [str(text) for text in X]
+        if getattr(self, "words_", False):
+            return [text if isinstance(text, str) else [str(token) for token in text] for text in X]
         if isinstance(X[0], str):
             return [{"data": base64.b64encode(f">s\n{letters}\n".encode()).decode(), "type": "text/x-fasta"} for letters in X]
         if self.sample_rate:
@@ -1128,8 +1127,8 @@ class Motifs(_TransformerMixin, _Estimator):
         return SparseMaps((count, *shape), np.concatenate(coordinates, 1), np.concatenate(values))
 
     @staticmethod
-    def _map(job: Job, one: Union[str, Dict[str, str]]) -> np.ndarray:
-        body, type = (json.dumps({"inputs": [one]}).encode(), JSON) if isinstance(one, str) else (base64.b64decode(one["data"]), one["type"])
+    def _map(job: Job, one: Union[str, List[str], Dict[str, str]]) -> np.ndarray:
+        body, type = (json.dumps({"inputs": [one]}).encode(), JSON) if isinstance(one, (str, list)) else (base64.b64decode(one["data"]), one["type"])
         answer = job.client.request("POST", f"/v1/jobs/{job.id}/motifs", body, {"Accept": NPY, "Content-Type": type})
         return np.load(io.BytesIO(answer.body), allow_pickle=False)
 
@@ -1204,13 +1203,14 @@ def _wav(samples: Any, rate: int) -> bytes:
     return out.getvalue()
 
 
+def _tokens(X: Any) -> bool:
+    return all(isinstance(one, (list, tuple)) and all(isinstance(token, str) for token in one) for one in X) and any(X)
+
+
 def _texts(X: Any, labels: List[str], sets: bool, groups: Any) -> bytes:
-    out = io.StringIO()
-    table = csv.writer(out)
-    table.writerow(["text", "labels" if sets else "label"] + (["group"] if groups is not None else []))
-    for at, (text, label) in enumerate(zip(X, labels)):
-        table.writerow([text, label] + ([str(groups[at])] if groups is not None else []))
-    return out.getvalue().encode()
+    rows = ({"text": text, "labels" if sets else "label": label, **({"group": str(groups[at])} if groups is not None else {})}
+            for at, (text, label) in enumerate(zip(X, labels)))
+    return "\n".join(map(json.dumps, rows)).encode()
 
 
 def _recordings(X: Any, rate: int, words: List[str], sets: bool, groups: Any) -> bytes:

@@ -12,6 +12,7 @@ static const struct file_type types[] = {
     {"tar", "application/x-tar", {"tar"}, NULL},
     {"npy", "application/x-npy", {"npy"}, NULL},
     {"csv", "text/csv", {"csv", "tsv"}, "rows"},
+    {"text", "text/plain", {"txt"}, "lines"},
     {"fasta", "text/x-fasta", {"fa", "fasta", "fna"}, "records"},
     {"bed", "text/x-bed", {"bed", "broadPeak"}, NULL},
     {"narrowpeak", "text/x-narrowpeak", {"narrowPeak"}, NULL},

@@ -35,6 +35,8 @@ const struct fuzz_seed fuzz_seeds[] = {
     FUZZ_SEED("9{\"text\": \"The cat\", \"label\": [\"x\", \"y\"]}\n\n{\"label\": null, \"text\": \"the dog\"}\n"),
     FUZZ_SEED("9{\"tokens\": [\"log in\", 7, \"b\"], \"label\": 1.5, \"id\": true}\n{\"tokens\": [], \"label\": 2}\n"),
     FUZZ_SEED("9{\"a\": 1, \"b\": -2e3, \"label\": \"x\"}\r\n{\"b\": 3, \"a\": false, \"label\": \"y\"}"),
+    FUZZ_SEED(
+        "3sample,time,event,label\n1,2026-01-31T10:00:00.5+02:00,log in,x\n2,2026-01-31,b,y\n1,2026-01-30 09:00,b,\n"),
     FUZZ_SEED("3text,label,part\na b,x,train\n\"b\xC3\xA4, b\",y,test\n"),
     FUZZ_SEED("1\x93NUMPY\x01\x00\x38\x00{'descr': '|u1', 'fortran_order': True, 'shape': (2,2)}\x01\x02\x03\x04"),
     FUZZ_SEED("\070\155\157\164\151\146\164\142\154\017\000\000\000\000\000\000\000\002\000\000\000\000\000\000"

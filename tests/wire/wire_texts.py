@@ -6,12 +6,13 @@ usage: wire_texts.py MOTIFD"""
 import json
 import os
 import random
+import subprocess
 import sys
 import tempfile
 import time
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "harness"))
-from daemon import Daemon, run_checks  # noqa: E402
+from daemon import JSON, Daemon, run_checks  # noqa: E402
 
 ANIMALS = ["cat", "dog", "bird"]
 FILLER = "the a of quick slow river stone blue red house garden über naïve walks runs under over near far".split()
@@ -75,13 +76,13 @@ def python_client_trains_on_texts(daemon, job):
     sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "clients", "python"))
     import motifd
     rows = [line.split(",") for line in table().splitlines()[1:]]
-    texts, names = [row[1] for row in rows], [set(row[2].split("|")) - {""} for row in rows]
+    texts, names = [row[1].split() for row in rows], [set(row[2].split("|")) - {""} for row in rows]
     small = {name: value for name, value in SMALL.items() if name not in ("dataset_name", "effort", "total_samples")}
     model = motifd.Motifs(f"http://127.0.0.1:{daemon.port}", effort="quick", total_samples=SMALL["total_samples"], config=small, progress=False)
     model.fit(texts, names)
-    assert model.predict(["the Bird walks.", "a stone."]).tolist() == [{"bird"}, set()]
-    boxes = model.boxes(["the Bird walks."])[0]
-    assert any({"word": "Bird", "start": 4, "end": 8} in box["words"] for box in boxes if box["name"] == "bird"), boxes
+    assert model.predict([["the", "bird", "walks"], "a stone"]).tolist() == [{"bird"}, set()]
+    boxes = model.boxes(["the bird walks"])[0]
+    assert any({"word": "bird", "start": 4, "end": 8} in box["words"] for box in boxes if box["name"] == "bird"), boxes
     assert model.transform(texts[:2]).shape[0] == 2
 
 
@@ -100,6 +101,52 @@ def json_lines_are_the_same_set(daemon, job):
     assert status == 201 and "4 words, as given, separated by tabs, case kept; vocabulary of 2 words" in made["recognised"]["words"], made
 
 
+def files_of_texts_are_inputs(daemon, job):
+    status, _, answer = daemon.ask("POST", f"/v1/jobs/{job}/predict", "\ufeffthe bird\n\nThe DOG walks.\r\n".encode(), "text/plain")
+    assert status == 200 and [one["prediction"] for one in answer["answers"]] == [["bird"], ["dog"]], answer
+    status, _, answer = daemon.ask("POST", f"/v1/jobs/{job}/motifs", {"inputs": [["the", "dog"]]})
+    assert status == 200 and answer["answers"][0]["text"] == "the\tdog" and answer["answers"][0]["prediction"] == ["dog"], answer
+    for body, kind in ((b" \n", "text/plain"), (b"\xff\n", "text/plain"), ({"inputs": [["a\tb"]]}, JSON), ({"inputs": [[1]]}, JSON)):
+        status, _, problem = daemon.ask("POST", f"/v1/jobs/{job}/predict", body, kind)
+        assert status == 422, problem
+
+
+def motifctl(daemon, *arguments):
+    return subprocess.run([os.path.join(os.path.dirname(sys.argv[1]), "motifctl"), "--server", daemon.url, *arguments], check=True, capture_output=True, text=True).stdout
+
+
+def motifctl_takes_texts(daemon, job):
+    with tempfile.NamedTemporaryFile("w", suffix=".txt") as file:
+        file.write('the "bird\na stone\n')
+        file.flush()
+        asked = motifctl(daemon, "predict", job, "--input", file.name)
+        assert asked.count("input ") == 2 and "bird" in asked, asked
+    drawn = motifctl(daemon, "motifs", job, "--text", "Über a river: the DOG walks.")
+    line = next(line for line in drawn.splitlines() if "Über" in line)
+    below = drawn.splitlines()[drawn.splitlines().index(line) + 1]
+    assert below[line.index("DOG")] not in " =" and below[line.index("DOG") + 1] == "=", drawn
+    assert "'DOG'" in drawn and "prediction  dog" in drawn, drawn
+
+
+def events_keep_their_names(daemon, job):
+    draw = random.Random(2)
+    rows = ["sample,time,event,labels"]
+    for sample in range(200):
+        alarm = sample % 2
+        names = [draw.choice(("open door", "Beep", "walk")) for _ in range(6)]
+        names = names[:3] + ["fire alarm"] * alarm + names[3:]
+        rows += [f"s{sample},{time},{name},{'alarm' * alarm}" for time, name in sorted(enumerate(names), key=lambda row: -row[0])]
+    status, _, made = upload(daemon, "log", "\n".join(rows))
+    assert status == 201 and made["kind"] == "texts" and made["samples"] == 200, made
+    assert "events in the order of their times, separated by tabs, case kept; vocabulary of 4 words, 0.0 % other" in made["recognised"]["words"], made
+    made = train(daemon, "log")
+    tokens = ["walk", "Beep", "walk", "fire alarm", "Beep", "open door", "Beep"]
+    answers = daemon.ask("POST", f"/v1/jobs/{made['id']}/motifs", {"inputs": [tokens, "\t".join(tokens), {"sample": {"seed": 1}}]})[2]["answers"]
+    assert answers[0]["text"] == "\t".join(tokens) and answers[0]["prediction"] == answers[1]["prediction"] == ["alarm"], answers
+    shown = {word["word"] for answer in answers for motif in answer["motifs"] for word in motif["words"]}
+    assert shown and shown <= {"walk", "fire alarm", "Beep", "open door"}, answers
+
+
 def wrong_texts_are_refused(daemon, job):
     status, _, problem = daemon.ask("POST", f"/v1/jobs/{job}/motifs", {"inputs": ["the cat", "a " * 40]})
     assert status == 422 and problem["errors"][0]["pointer"] == "/inputs/1", problem
@@ -108,10 +155,8 @@ def wrong_texts_are_refused(daemon, job):
     assert status == 422 and "name their column with text" in str(problem), problem
 
 
-def train(daemon):
-    status, _, made = upload(daemon, "animals", table())
-    assert status == 201, made
-    status, _, job = daemon.ask("POST", "/v1/jobs", {"kind": "sparling", "preset": "dataset", "config": SMALL})
+def train(daemon, name):
+    status, _, job = daemon.ask("POST", "/v1/jobs", {"kind": "sparling", "preset": "dataset", "config": {**SMALL, "dataset_name": name}})
     assert status == 201, job
     for _ in range(6000):
         now = daemon.ask("GET", f"/v1/jobs/{job['id']}")[2]
@@ -119,15 +164,17 @@ def train(daemon):
             break
         time.sleep(0.05)
     assert now["state"] == "succeeded" and now["result"]["exact"] > 0.9, now
-    return job["id"]
+    return now
 
 
 def main():
     with tempfile.TemporaryDirectory() as folder:
         with Daemon(sys.argv[1], os.path.join(folder, "db"), "--data", os.path.join(folder, "data")) as daemon:
-            job = train(daemon)
+            status, _, made = upload(daemon, "animals", table())
+            assert status == 201, made
+            job = train(daemon, "animals")["id"]
             run_checks(*[(check.__name__, lambda check=check: check(daemon, job)) for check in (
-                texts_are_described, queries_take_texts, numbers_of_words_are_an_input_too, json_lines_are_the_same_set, python_client_trains_on_texts, wrong_texts_are_refused)])
+                texts_are_described, queries_take_texts, numbers_of_words_are_an_input_too, json_lines_are_the_same_set, files_of_texts_are_inputs, motifctl_takes_texts, events_keep_their_names, python_client_trains_on_texts, wrong_texts_are_refused)])
 
 
 main()

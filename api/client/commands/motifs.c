@@ -110,7 +110,7 @@ static int ask_file(struct ctl *ctl, const struct options *args, const char *id)
     if (code == CTL_SUCCESS && output)
         code = query_input_save(ctl, &input, output);
     else if (code == CTL_SUCCESS)
-        code = draw_answer(ctl, &request, options_value(args, "input"));
+        code = draw_answer(ctl, &request, options_has(args, "input") ? options_value(args, "input") : "the text");
     request.accept = "image/png";
     if (code == CTL_SUCCESS && png)
         code = ctl_save(ctl, &request, png);
@@ -129,7 +129,7 @@ static int motifs_run(struct ctl *ctl, const struct options *args)
     int code = ctl_job_id(ctl, args->positional[0], true, id);
     if (code != CTL_SUCCESS)
         return code;
-    if (options_has(args, "input"))
+    if (options_has(args, "input") || options_has(args, "text"))
         return ask_file(ctl, args, id);
     if (options_has(args, "output") || options_has(args, "batch"))
         return ctl_usage(ctl, "--output and --batch need --input");
@@ -154,11 +154,13 @@ const struct command command_motifs = {
     .text = "Draws the input and writes a letter at each motif. The letter stands for the channel and is bright if the "
             "motif is the strongest of its footprint.\nIf the input is a sequence of letters, it prints the letters "
             "and marks the extents of the motifs below them. If the model reads both\nstrands, an arrow shows the "
-            "strand. Below the drawing, it lists what each channel found, the model's answer, and the true answer. "
+            "strand. A text is printed with its marked words. Below the drawing, it lists what each channel found, the "
+            "model's answer, and the true answer. "
             "During the training, it uses the last checkpoint.",
     .example = "  motifctl motifs latest --seed 3 --png three.png\n"
                "  motifctl motifs 01JD8 --seed 0 --count 4\n"
                "  motifctl motifs 01JD8 --input new.png\n"
+               "  motifctl motifs 01JD8 --text 'play some jazz'\n"
                "  motifctl motifs 01JD8 --input many.npy --batch --output maps.npy\n"
                "  motifctl motifs 01JD8 --seed 3 --checkpoint density:1.9e-3     an earlier stage",
     .options = options,

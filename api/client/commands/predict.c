@@ -24,9 +24,9 @@ struct pieces {
     size_t header;                   /* bytes of a table's header, which every piece repeats; 0: there is none */
 };
 
-static bool has_rows(const struct query_input *input)
+static bool has_records(const struct query_input *input)
 {
-    return strcmp(input->pieces, "rows") == 0;
+    return strcmp(input->pieces, "records") == 0;
 }
 
 /* Returns the length in bytes of the first `most` records of a text. Each record begins with '>' at the start of a
@@ -40,14 +40,14 @@ static size_t records_of(const char *text, size_t bytes, int most)
     return bytes;
 }
 
-/* Returns the length in bytes of the first `most` rows of a table. A row may contain line ends between double
- * quotes. */
-static size_t rows_of(const char *text, size_t bytes, int most)
+/* Returns the length in bytes of the first `most` rows of a table, or lines of texts. A row may contain line ends
+ * between double quotes. */
+static size_t rows_of(const char *text, size_t bytes, int most, bool quotes)
 {
     bool quoted = false;
     int count = 0;
     for (size_t at = 0; at < bytes; at++) {
-        quoted ^= text[at] == '"';
+        quoted ^= quotes && text[at] == '"';
         if (text[at] == '\n' && !quoted && ++count == most)
             return at + 1;
     }
@@ -58,8 +58,8 @@ static void pieces_init(struct pieces *pieces, const struct query_input *input)
 {
     *pieces = (struct pieces){.input = input};
     buf_init(&pieces->body, 2 * input->body.size + 1);
-    if (has_rows(input))
-        pieces->header = rows_of(input->body.data, input->body.size, 1);
+    if (strcmp(input->pieces, "rows") == 0)
+        pieces->header = rows_of(input->body.data, input->body.size, 1, true);
     pieces->at = pieces->header;
 }
 
@@ -78,8 +78,8 @@ static bool pieces_next(struct pieces *pieces, struct http_request *request)
     bool only_header = pieces->at == pieces->header && left == 0;
     if ((left == 0 && !only_header) || file->size == 0 || (only_header && pieces->body.size > 0))
         return false;
-    size_t size = pieces->header > 0 ? rows_of(file->data + pieces->at, left, QUERY_PIECE)
-                                     : records_of(file->data + pieces->at, left, QUERY_PIECE);
+    size_t size = has_records(pieces->input) ? records_of(file->data + pieces->at, left, QUERY_PIECE)
+                                             : rows_of(file->data + pieces->at, left, QUERY_PIECE, pieces->header > 0);
     buf_clear(&pieces->body);
     buf_append(&pieces->body, file->data, pieces->header);
     buf_append(&pieces->body, file->data + pieces->at, size);
@@ -148,7 +148,7 @@ static int query_pieces_ask(struct ctl *ctl, const struct query_input *input, cJ
         cJSON *part = NULL;
         code = ctl_call(ctl, &request, &answer, &part);
         http_answer_close(&answer);
-        if (pieces.header == 0)
+        if (has_records(input))
             add_names(json_member(part, "answers"), request.body, request.body_bytes);
         if (!join_answers(document, part) && code == CTL_SUCCESS) {
             error_set(&err, STATUS_CORRUPT, NULL, "the server's answer contains no answers; is it motifd?");
@@ -378,8 +378,8 @@ static int predict_run(struct ctl *ctl, const struct options *args)
     char id[CTL_ID];
     const char *query = options_value(args, "query"), *output = options_value(args, "output");
     struct query_input input;
-    if (!options_has(args, "input"))
-        return ctl_usage(ctl, "--input FILE is required");
+    if (!options_has(args, "input") && !options_has(args, "text"))
+        return ctl_usage(ctl, "--input FILE or --text TEXT is required");
     if (query && strspn(query, "abcdefghijklmnopqrstuvwxyz-") != strlen(query))
         return ctl_usage(ctl, "--query must be the name of a query, such as encode");
     int code = ctl_job_id(ctl, args->positional[0], true, id);
@@ -400,11 +400,13 @@ const struct command command_predict = {
     .arguments = "JOB --input FILE",
     .summary = "ask a trained model about new data",
     .text = "Sends a file to the model and prints the model's answer for each input, with a warning if the input "
-            "differs much from the training\ndata. A file of sequences or a table (.csv) may have any number of "
-            "records or rows. With --output, it writes the numbers of the answers to a .npy file,\nwhose first axis is "
+            "differs much from the training\ndata. A file of sequences, a table (.csv) or a file of texts\n(.txt, "
+            "a text on each line) may have any number of records, rows or lines. With --output, it writes the numbers "
+            "of the answers to a .npy file,\nwhose first axis is "
             "the input. Not every kind has this query; `motifctl kinds KIND` lists the queries of a kind.",
     .example = "  motifctl predict latest --input new.png\n"
                "  motifctl predict 01JD8 --input many.npy --batch --output labels.npy\n"
+               "  motifctl predict 01JD8 --text 'play some jazz'\n"
                "  motifctl predict 01JD8 --input rows.npy --batch --query encode --output codes.npy",
     .options = options,
     .least = 1,

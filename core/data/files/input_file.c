@@ -7,11 +7,13 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/base/utf8.h"
 #include "core/data/splicing/splicing_genes.h"
 #include "core/data/files/picture_file.h"
 #include "core/formats/gunzip.h"
 #include "core/formats/audio_wave.h"
 #include "core/formats/npy.h"
+#include "core/formats/text_lines.h"
 #include "core/formats/table/table_columns.h"
 
 static enum status read_picture(const struct input_file_sink *to, const void *bytes, size_t count, struct error *err)
@@ -175,6 +177,27 @@ static enum status read_table(const struct input_file_sink *to, const void *byte
     return status;
 }
 
+static enum status read_lines(const struct input_file_sink *to, const void *bytes, size_t count, struct error *err)
+{
+    struct plain_lines lines = plain_lines(bytes, count);
+    struct plain_line line;
+    bool empty = true;
+    enum status status = STATUS_OK;
+    while (!status && plain_next(&lines, &line)) {
+        if (plain_trimmed(line).size == 0)
+            continue;
+        if (!utf8_valid(line.at, line.size) || memchr(line.at, '\0', line.size))
+            return error_set(err, STATUS_INVALID, NULL, "line %lld is not UTF-8", (long long)lines.number);
+        float *value = calloc(1, sizeof *value + line.size + 1);
+        if (!value)
+            return error_memory(err, "a text");
+        memcpy(value + 1, line.at, line.size);
+        status = to->add(to->context, 0, NULL, value, 0, err);
+        empty = false;
+    }
+    return status || !empty ? status : error_set(err, STATUS_INVALID, NULL, "must not be empty");
+}
+
 /* Unpacks a file that is compressed by gzip. */
 static enum status unpack(const struct input_file_sink *to, const void *bytes, size_t count, char **plain, size_t *size,
                           struct error *err)
@@ -201,10 +224,10 @@ static const struct {
     enum status (*read)(const struct input_file_sink *to, const void *bytes, size_t count, struct error *err);
 } formats[] = {{"image/png", read_picture}, {"image/jpeg", read_picture},      {"image/tiff", read_picture},
                {"audio/wav", read_wave},    {"application/x-npy", read_array}, {"text/x-fasta", read_sequences},
-               {"text/csv", read_table}};
+               {"text/csv", read_table},    {"text/plain", read_lines}};
 
-const char *const input_file_types[] = {"image/png",         "image/jpeg",   "image/tiff", "audio/wav",
-                                        "application/x-npy", "text/x-fasta", "text/csv",   NULL};
+const char *const input_file_types[] = {"image/png",    "image/jpeg", "image/tiff", "audio/wav", "application/x-npy",
+                                        "text/x-fasta", "text/csv",   "text/plain", NULL};
 
 enum status input_file_read(const char *media_type, const void *bytes, size_t count, const struct input_file_sink *to,
                             struct error *err)

@@ -1,4 +1,5 @@
-/* Files that clients send as inputs of a query: pictures, recordings, arrays, sequences and tables become float arrays.
+/* Files that clients send as inputs of a query: pictures, recordings, arrays, sequences and tables become float arrays,
+ * and texts stay texts.
  *
  * The bytes are untrusted. Functions keep no state; any thread. */
 #ifndef MOTIF_CORE_DATA_FILES_INPUT_FILE_H
@@ -32,8 +33,9 @@ struct input_file_notes {
 struct input_file_sink {
     void *context;
     size_t *unpacked; /* number of bytes that compressed files may still have when unpacked; each file reduces it */
-    /* Receives one array. values: malloc'ed, row-major, [dim[0]]...[dim[rank - 1]] with rank of at most 4; the callee
-     * owns it, also when it fails. rate: samples per second of a recording; else 0. */
+    /* Receives one array, or a text: rank is then 0, and the NUL-terminated text follows the first value. values:
+     * malloc'ed, row-major, [dim[0]]...[dim[rank - 1]] with rank of at most 4; the callee owns it, also when it fails.
+     * rate: samples per second of a recording; else 0. */
     enum status (*add)(void *context, int rank, const int64_t *dim, float *values, int rate, struct error *err);
     const struct input_file_table *table; /* NULL: nothing is known */
     struct input_file_notes *notes;       /* NULL: nobody needs them */
@@ -46,8 +48,9 @@ extern const char *const input_file_types[];
  * becomes [rows][cols] with values in [0, 1], or [3][rows][cols] if it has colours. A recording becomes [samples] at
  * its own rate. An array keeps its shape. Each record of a sequence file becomes [4][1][length], and each row of a
  * table [columns of features]: if the table has all features of the model, these, by their names; otherwise all columns
- * that have no other role. STATUS_INVALID, STATUS_CORRUPT or STATUS_LIMIT: the bytes are not a file of this type,
- * or the file is empty or has too many numbers. STATUS_NOT_FOUND: the type is unknown. */
+ * that have no other role. Each line of a text that is not blank is a text. STATUS_INVALID, STATUS_CORRUPT or
+ * STATUS_LIMIT: the bytes are not a file of this type, or the file is empty or has too many numbers. STATUS_NOT_FOUND:
+ * the type is unknown. */
 enum status input_file_read(const char *media_type, const void *bytes, size_t count, const struct input_file_sink *to,
                             struct error *err);
 

@@ -149,7 +149,8 @@ enum status collection_inspect(struct collection *c, struct error *err);
 #define REGION_OPTIONS                                                                                                 \
     (OPTION_LABEL | OPTION_LABEL_COLUMN | OPTION_NEGATIVES | OPTION_GENOME | OPTION_WINDOW | OPTION_SIGNAL |           \
      OPTION_BINS | LABEL_OPTIONS)
-#define TEXT_OPTIONS (OPTION_TEXT | OPTION_WORDS | OPTION_KEEP_CASE | OPTION_VOCABULARY | OPTION_BUCKETS | OPTION_CUT)
+#define TEXT_OPTIONS                                                                                                   \
+    (OPTION_TEXT | OPTION_TIME | OPTION_WORDS | OPTION_KEEP_CASE | OPTION_VOCABULARY | OPTION_BUCKETS | OPTION_CUT)
 #define ARRAY_OPTIONS (OPTION_LAYOUT | LABEL_OPTIONS | OPTION_SCALE)
 #define TABLE_OPTIONS (OPTION_LABEL | OPTION_GROUP | ARRAY_OPTIONS | OPTION_ID | OPTION_IGNORE | TEXT_OPTIONS)
 

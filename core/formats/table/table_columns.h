@@ -15,7 +15,8 @@ enum table_role {
     TABLE_IDENTIFIER, /* a text, different in all rows */
     TABLE_PART,       /* states the parts of a division; this and the next ones only in uploads */
     TABLE_TEXTS,      /* the samples are its texts */
-    TABLE_LEFT_OUT    /* the samples are texts, and this column has no role */
+    TABLE_LEFT_OUT,   /* the samples are texts, and this column has no role */
+    TABLE_TIME        /* of an event */
 };
 
 /* The columns that the user has named; NULL or "" for the usual rules. label and ignore may be lists with commas

@@ -9,7 +9,7 @@
 
 #include "core/data/uploads/collection_build.h"
 #include "core/data/uploads/labels/builder_finish.h"
-#include "core/data/uploads/texts/text_build.h"
+#include "core/data/uploads/texts/event_build.h"
 #include "core/formats/json/json_rows.h"
 #include "core/formats/table/table_columns.h"
 
@@ -21,6 +21,8 @@ struct table {
     struct table_columns columns;
     int part;                     /* index of the column that states parts; -1: there is none */
     int text;                     /* index of the column with texts; -1: the rows are no texts */
+    int time;                     /* index of the column with the times of events; -1: the rows are no events */
+    struct event_builder events;  /* with `time` */
     struct text_builder texts_of; /* with `text` */
     struct name_list *texts;      /* [columns] the texts of identifiers so far */
     int64_t identifiers;          /* bytes that they take */
@@ -85,6 +87,41 @@ static bool is_list(const struct table *t, int column)
     return column >= 0 && t->csv.list && t->csv.list[column];
 }
 
+/* Finds the columns of a table of events: the time as the user says, or called time or timestamp, if a column is called
+ * event and the first row has no number there; the event as `text` says, or called event; and the sample, the id. */
+static enum status find_events(struct table *t, struct error *err)
+{
+    static const char *const times[] = {"time", "timestamp"}, *const samples[] = {"sample", "sample_id"};
+    const struct collection_options *o = t->options;
+    const bool stated = o->time && o->time[0] != '\0', named = o->text && o->text[0] != '\0';
+    int event = csv_find(&t->csv, named ? o->text : "event"), time = stated ? csv_find(&t->csv, o->time) : -1;
+    float number;
+    for (int i = 0; !stated && time < 0 && i < 2; i++)
+        time = csv_find(&t->csv, times[i]);
+    for (int i = 0; t->columns.id < 0 && i < 2; i++)
+        if ((t->columns.id = csv_find(&t->csv, samples[i])) >= 0)
+            t->columns.role[t->columns.id] = TABLE_ID;
+    if (!stated && (named || event < 0 || time < 0 || t->columns.id < 0 || csv_number(t->csv.field[event], &number)))
+        return STATUS_OK;
+    if (event < 0 || time < 0 || t->columns.id < 0)
+        return error_set(err, STATUS_INVALID, NULL,
+                         "%s 1: a table of events needs columns with the sample (id), the time (time) and the event "
+                         "(text); no column is %s",
+                         t->csv.what,
+                         time < 0    ? "called as time says"
+                         : event < 0 ? "the event"
+                                     : "the sample");
+    if (t->columns.labels > 1)
+        return error_set(err, STATUS_INVALID, NULL, "a table of events has one column of labels; name it with label");
+    if (event == time || t->columns.role[event] != TABLE_FEATURE || t->columns.role[time] != TABLE_FEATURE)
+        return error_set(err, STATUS_INVALID, NULL, "%s 1: the event and its time must be columns without another role",
+                         t->csv.what);
+    t->columns.role[t->time = time] = TABLE_TIME;
+    t->text = event;
+    t->texts_of.order = "events in the order of their times, separated by";
+    return STATUS_OK;
+}
+
 /* Finds the column with texts: as the user says, or called text, if the first row has no number there, or called
  * tokens, if the first row has a list there. The columns without a role are then left out. */
 static enum status find_text(struct table *t, struct error *err)
@@ -97,8 +134,12 @@ static enum status find_text(struct table *t, struct error *err)
         column = csv_find(&t->csv, "tokens");
     if (named && column < 0)
         return error_set(err, STATUS_INVALID, NULL, "%s 1: text: no column is called '%.60s'", t->csv.what, o->text);
+    enum status status = o->layout == LAYOUT_SIGNALS ? STATUS_OK : find_events(t, err);
+    column = t->time >= 0 ? t->text : column;
+    if (status)
+        return status;
     bool found = column >= 0 && t->columns.role[column] == TABLE_FEATURE &&
-                 (named || (!csv_number(t->csv.field[column], &value) && o->layout != LAYOUT_SIGNALS));
+                 (named || t->time >= 0 || (!csv_number(t->csv.field[column], &value) && o->layout != LAYOUT_SIGNALS));
     if (named && !found)
         return error_set(err, STATUS_INVALID, NULL, "%s 1: column '%.60s' cannot be both the text and another role",
                          t->csv.what, o->text);
@@ -131,8 +172,8 @@ static enum status take_part(struct table *t, struct error *err)
 /* Decides by the first row how the columns are read. */
 static enum status take_first(struct table *t, struct error *err)
 {
-    static const char *const roles[] = {NULL,         "label", "group", "id",      "ignored",
-                                        "identifier", "part",  "text",  "left_out"};
+    static const char *const roles[] = {NULL,         "label", "group", "id",       "ignored",
+                                        "identifier", "part",  "text",  "left_out", "time"};
     struct collection *c = t->b.c;
     bool signals = t->options->layout == LAYOUT_SIGNALS;
     enum status status = STATUS_OK;
@@ -144,7 +185,7 @@ static enum status take_first(struct table *t, struct error *err)
     c->kind = signals ? COLLECTION_SEQUENCES : COLLECTION_TABLE;
     c->channels = c->rows = 1;
     if (t->text >= 0)
-        status = text_build_open(&t->texts_of, &t->b, is_list(t, t->text), err);
+        status = text_build_open(&t->texts_of, &t->b, t->time >= 0 || is_list(t, t->text), err);
     t->texts = calloc((size_t)t->csv.columns, sizeof *t->texts);
     if (!t->texts)
         return error_memory(err, "columns");
@@ -277,9 +318,25 @@ static enum status take_text(struct table *t, struct error *err)
     return status ? status : text_build_add(&t->texts_of, text, trains(t), t->csv.what, t->csv.row, err);
 }
 
+static enum status take_event(struct table *t, struct error *err)
+{
+    char *const *field = t->csv.field;
+    const int fact[EVENT_FACTS] = {t->columns.label, t->columns.group, t->part};
+    struct event_row row = {.what = t->csv.what,
+                            .number = t->csv.row,
+                            .sample = field[t->columns.id],
+                            .time = field[t->time],
+                            .event = field[t->text]};
+    for (int k = 0; k < EVENT_FACTS; k++)
+        row.fact[k] = fact[k] >= 0 ? field[fact[k]] : NULL;
+    return event_build_add(&t->events, &row, t->b.limits.bytes, err);
+}
+
 static enum status take_row(struct table *t, struct error *err)
 {
     enum status status = t->texts ? STATUS_OK : take_first(t, err);
+    if (!status && t->time >= 0)
+        return take_event(t, err);
     if (!status)
         status = t->text < 0 ? take_features(t, err) : take_text(t, err);
     if (!status)
@@ -353,7 +410,7 @@ static enum status read_table(const struct byte_source *from, const struct colle
         return error_memory(err, "a table");
     t->options = options;
     buf_init(&t->tokens, CSV_RECORD);
-    t->part = t->text = -1;
+    t->part = t->text = t->time = -1;
     builder_init(&t->b, c, options, limits);
     t->b.cells = true;
     enum status status = lines ? json_rows_open(&t->json, &t->csv, from, err) : csv_open(&t->csv, from, err);
@@ -366,6 +423,8 @@ static enum status read_table(const struct byte_source *from, const struct colle
         status = take_row(t, err);
     }
     t->b.rounded = t->csv.rounded;
+    if (!status && t->time >= 0)
+        status = event_build_finish(&t->events, &t->texts_of, t->csv.what, t->columns.label >= 0, err);
     if (!status && t->text >= 0)
         status = text_build_finish(&t->texts_of, err);
     if (!status)
@@ -375,6 +434,7 @@ static enum status read_table(const struct byte_source *from, const struct colle
     for (int i = 0; t->texts && i < t->csv.columns; i++)
         name_list_close(&t->texts[i]);
     free(t->texts);
+    event_build_close(&t->events);
     text_build_close(&t->texts_of);
     buf_close(&t->tokens);
     json_rows_close(&t->json);

@@ -14,7 +14,7 @@ enum { LEAST_USES = 2 }; /* a word of the vocabulary occurs so often; nothing ca
 enum status text_build_open(struct text_builder *t, struct builder *b, bool given, struct error *err)
 {
     const struct collection_options *o = b->options;
-    *t = (struct text_builder){.b = b, .seen.most = 1 << 24, .given = given};
+    *t = (struct text_builder){.b = b, .seen.most = 1 << 24, .given = given, .order = t->order};
     b->c->kind = COLLECTION_TEXTS;
     b->c->channels = b->c->rows = 1;
     b->c->wording = (struct collection_wording){
@@ -191,8 +191,11 @@ enum status text_build_finish(struct text_builder *t, struct error *err)
     if (!status)
         (void)snprintf(c->recognised.words, sizeof c->recognised.words,
                        "%" PRId64 " words, %s %s, %s; vocabulary of %d words, %.1f %% other; longest text %d words",
-                       t->total, t->given ? "as given, separated by" : "split at", places[c->wording.words],
-                       c->wording.keep_case ? "case kept" : "in lower case",
+                       t->total,
+                       t->order   ? t->order
+                       : t->given ? "as given, separated by"
+                                  : "split at",
+                       places[c->wording.words], c->wording.keep_case ? "case kept" : "in lower case",
                        lexicon.entries.names.count - 1 - c->wording.buckets,
                        t->total > 0 ? 100 * (double)t->others / (double)t->total : 0, c->cols);
     if (!status) {

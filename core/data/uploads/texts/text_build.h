@@ -11,6 +11,7 @@ struct text_builder {
     struct name_list seen;             /* all different words, in normal form */
     int64_t *uses;                     /* [seen] how often each occurs in texts that count */
     int64_t bytes;                     /* of all texts */
+    const char *order;                 /* how the words of lists are ordered, or NULL */
     bool given;                        /* the texts are lists, split already */
     bool blanks;                       /* a word of these lists has a blank */
     int64_t total, others, cut, empty; /* words; of them without an entry; texts that were cut; texts without words */

@@ -277,6 +277,58 @@ static void lists_of_tokens_are_kept_as_given(void **state)
     collection_close(&c);
 }
 
+static void tables_of_events_become_texts_in_the_order_of_time(void **state)
+{
+    struct collection_options o = usual();
+    struct collection c;
+    expect("sample,time,event,label\nb,2,Pay,y\na,10,log-in,x\nb,1,log-in,\na,9,Pay,x\na,9,log-in,x\n", &o,
+           "<other> log-in Pay | 2 3 y | 3 2 2 x");
+    expect("{\"event\": \"door\", \"timestamp\": \"2026-01-31T10:00:00+02:00\", \"id\": 7, \"label\": [\"x\", \"y\"]}\n"
+           "{\"event\": \"bell\", \"timestamp\": \"2026-01-31 07:59:59.5Z\", \"id\": 7}\n"
+           "{\"event\": \"bell\", \"timestamp\": \"2026-01-31\", \"id\": 8, \"label\": [\"x\"]}\n"
+           "{\"event\": \"door\", \"timestamp\": \"2026-01-30T23:59\", \"id\": 8}\n",
+           &o, "<other> bell door | 2 3 x y | 3 2 x");
+    o.text = "what";
+    o.time = "when";
+    o.stated = OPTION_TEXT | OPTION_TIME;
+    expect("id,when,what,split\n1,3,log in,train\n1,1,1,train\n2,1,log in,test\n2,2,1,test\n1,2,1,\n1,4,log in,\n", &o,
+           "<other> 1 log in | 2 2 3 3 | 3 2");
+    o = usual();
+    assert_int_equal(read_texts("sample,time,event\n1,1,a\n1,0,b\n2,0,a\n2,1,b\n", &o, &c), STATUS_OK);
+    assert_string_equal(c.texts.name[0], "b a");
+    assert_string_equal(c.records.name[1], "2");
+    assert_true(strstr(c.recognised.words, "4 words, events in the order of their times, separated by blanks") != NULL);
+    collection_close(&c);
+    assert_int_equal(read_texts("sample,time,event,label\n1,1,0,x\n2,3,1,y\n", &o, &c), STATUS_OK); /* survival times */
+    assert_int_equal(c.kind, COLLECTION_TABLE);
+    collection_close(&c);
+}
+
+static void broken_tables_of_events_are_refused_with_their_row(void **state)
+{
+    static const struct {
+        const char *text, *why;
+    } cases[] = {
+        {"sample,time,event\n1,1,a\n1,2,\n", "row 3: the event is empty"},
+        {"sample,time,event\n1,1,a\n,2,b\n", "row 3: the event has no sample"},
+        {"sample,time,event\n1,1,a\n1,soon,b\n", "row 3: the time 'soon' is neither a number nor a date"},
+        {"sample,time,event\n1,1,a\n1,2026-01-31,b\n",
+         "row 3: the time '2026-01-31' is a date, but the first one is a number"},
+        {"sample,time,event\n1,2026-13-31,a\n", "row 2: the time '2026-13-31' is neither"},
+        {"sample,time,event\n1,2026-01-31T25:00,a\n", "row 2: the time '2026-01-31T25:00' is neither"},
+        {"sample,time,event\n1,2026-01-31x,a\n", "row 2: the time '2026-01-31x' is neither"},
+        {"sample,time,event,label\n1,1,a,x\n2,1,a,x\n1,2,b,y\n",
+         "row 4: sample '1' has the label 'y', but 'x' in an earlier row"},
+        {"sample,time,event,label\n1,1,a,x\n2,1,a,\n", "row 3 has no label"},
+    };
+    struct collection_options o = usual();
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++)
+        refused(cases[i].text, &o, cases[i].why);
+    o.time = "when";
+    o.stated = OPTION_TIME;
+    refused("sample,time,event\n1,1,a\n", &o, "no column is called as time says");
+}
+
 static void broken_json_lines_are_refused_with_their_line(void **state)
 {
     static const struct {
@@ -354,15 +406,18 @@ static void stored_texts_have_the_same_words(void **state)
 static void every_failure_to_allocate_is_reported(void **state)
 {
     struct collection_options o = usual();
-    for (int n = 0;; n++) {
+    static const char *const tables[] = {"text,label\nThe cat,x\nthe dog,y\na cat,x\n",
+                                         "sample,time,event,label\n1,2,a,x\n2,1,b,y\n1,1,b,x\n"};
+    for (int i = 0, n = 0; i < 2; n++) {
         struct collection c;
         fault_after(n);
-        enum status status = read_texts("text,label\nThe cat,x\nthe dog,y\na cat,x\n", &o, &c);
+        enum status status = read_texts(tables[i], &o, &c);
         if (!status)
             collection_close(&c);
-        if (!fault_happened())
-            break;
-        assert_int_equal(status, STATUS_NO_MEMORY);
+        if (fault_happened())
+            assert_int_equal(status, STATUS_NO_MEMORY);
+        else
+            i++, n = -1;
     }
 }
 
@@ -379,6 +434,8 @@ int main(void)
         cmocka_unit_test(json_lines_of_texts_become_numbers_of_words),
         cmocka_unit_test(lists_of_tokens_are_kept_as_given),
         cmocka_unit_test(broken_json_lines_are_refused_with_their_line),
+        cmocka_unit_test(tables_of_events_become_texts_in_the_order_of_time),
+        cmocka_unit_test(broken_tables_of_events_are_refused_with_their_row),
         cmocka_unit_test(stored_texts_have_the_same_words),
         cmocka_unit_test(every_failure_to_allocate_is_reported),
     };
