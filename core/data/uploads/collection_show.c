@@ -259,7 +259,8 @@ static void write_some(const char *member, const struct collection_names *names,
 /* Writes the object "recognised": how the reader understood the file, in a few lines for people and programs. */
 static void write_recognised(const struct collection *c, const struct sink *out)
 {
-    static const char *const roles[] = {"label", "group", "part", "id", "ignored", "identifier", "text", "time", "left_out"};
+    static const char *const roles[] = {"label",      "group", "part", "id",      "ignored",
+                                        "identifier", "text",  "time", "left_out"};
     const struct collection_recognised *r = &c->recognised;
     struct collection_moments m = collection_measure(c);
     sink_begin_object(out, "recognised");
