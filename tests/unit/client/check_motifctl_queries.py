@@ -216,7 +216,7 @@ def answers_of_a_model_are_printed_in_full_or_shortened(c):
     c.run(f"predict {JOB} --input in.npy", *TOY, post("predict?checkpoint=latest", {"absent": "ok", "answers": [{"prediction": [], "presence": []}]})).says(
         0, "input 0\n  prediction     ok\n  presence       nothing\n")
     c.run(f"predict {JOB} --input in.npy --output out.npy", *TOY, post("predict?checkpoint=latest", b"NUM", kind="application/x-npy")).says(0, "out.npy: 3 bytes\n")
-    c.run(f"predict {JOB}").says(2, err="--input FILE is required")
+    c.run(f"predict {JOB}").says(2, err="--input FILE or --text TEXT is required")
     c.run(f"predict {JOB} --input in.npy --query ../x").says(2, err="--query must be the name of a query")
     c.run(f"predict {JOB} --input in.npy --query encode", *TOY).says(2, err="jobs of the kind toy do not answer the query encode")
 
