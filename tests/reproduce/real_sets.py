@@ -79,7 +79,7 @@ def main():
     settings = {field: value_of(text) for field, _, text in (setting.partition("=") for setting in given.set)}
     print("| set | seed | wrong | reference | FPE / FNE / CE | verdict | samples | s |\n| --- | --- | --- | --- | --- | --- | --- | --- |", flush=True)
     with tempfile.TemporaryDirectory() as folder, Daemon(os.path.join(given.build, "motifd"), os.path.join(folder, "db"), "--data", folder,
-                                                         "--threads-per-job", "1") as daemon:
+                                                         "--threads-per-job", "1", "--job-nice", "0") as daemon:
         for name in given.sets:
             with open(os.path.join(given.folder, f"{name}.npz"), "rb") as file:
                 checked(daemon.ask("PUT", f"/v1/datasets/{name}", file.read(), "application/x-npz"))

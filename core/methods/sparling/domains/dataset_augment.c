@@ -1,5 +1,5 @@
 /* Changes training samples at random. First a sample is moved, stretched and turned, all in one pass that interpolates
- * between its values; outside it, the values of its edge go on. Then its values change. */
+ * between its values; outside it, the sample goes on in reverse. Then its values change. */
 #include "core/methods/sparling/domains/dataset_augment.h"
 
 #include <math.h>
@@ -57,11 +57,35 @@ static double drawn(const struct philox *from, int word, double strength)
     return strength * (2 * (double)philox_uniform(from, (uint64_t)word) - 1);
 }
 
-/* The map from a position of the changed sample to a position of the sample. */
+/* An interpolation uses TAPS values. The fraction of a position is rounded to 1/PHASES. */
+enum { TAPS = 6, BEFORE = 2, PHASES = 64 };
+
+/* The map from a position of the changed sample to a position of the sample, and the kernel of the interpolation. */
 struct placement {
     double xx, xy, yx, yy, x, y;
+    float kernel[PHASES][TAPS];
 };
 
+/* Lanczos' kernel with three lobes. A shorter one would average neighbours: a changed sample would have less noise than
+ * the samples that the model must read later, and patterns of noise would not be learned. */
+static void fill_kernel(float kernel[PHASES][TAPS])
+{
+    const double pi = 3.14159265358979323846;
+    memset(kernel, 0, sizeof *kernel);
+    kernel[0][BEFORE] = 1;
+    for (int phase = 1; phase < PHASES; phase++) {
+        double weight[TAPS], sum = 0;
+        for (int tap = 0; tap < TAPS; tap++) {
+            double t = pi * ((double)phase / PHASES - (tap - BEFORE));
+            weight[tap] = sin(t) * sin(t / 3) / (t * t);
+            sum += weight[tap];
+        }
+        for (int tap = 0; tap < TAPS; tap++)
+            kernel[phase][tap] = (float)(weight[tap] / sum);
+    }
+}
+
+/* Shifts are whole positions, so that a sample which is only shifted keeps its values. */
 static struct placement place(const struct augment_sample *s, const struct augmentation *a, const struct philox *from)
 {
     const double degree = 3.14159265358979323846 / 180;
@@ -70,25 +94,39 @@ static struct placement place(const struct augment_sample *s, const struct augme
     bool flat = s->rows == 1, flips = a->mirror && !flat;
     double left = flips && philox_uniform(from, MIRROR_X) < 0.5F ? -1 : 1;
     double up = flips && philox_uniform(from, MIRROR_Y) < 0.5F ? -1 : 1;
-    return (struct placement){.xx = left * zoom * cos(angle),
-                              .xy = -left * high * sin(angle),
-                              .yx = flat ? 0 : up * zoom * sin(angle),
-                              .yy = flat ? 1 : up * high * cos(angle),
-                              .x = (width - 1) / 2 + drawn(from, SHIFT_X, a->shift) * width,
-                              .y = (s->rows - 1) / 2.0 + (flat ? 0 : drawn(from, SHIFT_Y, a->shift) * s->rows)};
+    struct placement p = {.xx = left * zoom * cos(angle),
+                          .xy = -left * high * sin(angle),
+                          .yx = flat ? 0 : up * zoom * sin(angle),
+                          .yy = flat ? 1 : up * high * cos(angle),
+                          .x = (width - 1) / 2 + round(drawn(from, SHIFT_X, a->shift) * width),
+                          .y = (s->rows - 1) / 2.0 + (flat ? 0 : round(drawn(from, SHIFT_Y, a->shift) * s->rows))};
+    fill_kernel(p.kernel);
+    return p;
 }
 
-static double within(double value, double most)
+/* Returns the position that stands for `at` in a line of `length` positions, which goes on in reverse beyond its ends.
+ */
+static int64_t reflected(int64_t at, int64_t length)
 {
-    return fmin(most, fmax(0, value));
+    int64_t period = length > 1 ? 2 * (length - 1) : 1;
+    at = (at % period + period) % period;
+    return at < length ? at : period - at;
 }
 
-static float between(const float *line, int64_t length, double x)
+/* The values that an interpolation along one axis uses, and their weights. */
+struct taps {
+    int64_t at[TAPS];
+    const float *weight;
+    int count;
+};
+
+static struct taps taps_at(const struct placement *p, double x, int64_t length)
 {
-    double at = within(x, (double)length - 1);
-    int64_t left = (int64_t)at, right = left + 1 < length ? left + 1 : left;
-    float share = (float)(at - (double)left);
-    return line[left] + share * (line[right] - line[left]);
+    int64_t fine = llround(x * PHASES), whole = fine / PHASES - (fine % PHASES < 0), phase = fine - whole * PHASES;
+    struct taps taps = {.weight = p->kernel[phase] + (phase ? 0 : BEFORE), .count = phase ? TAPS : 1};
+    for (int tap = 0; tap < taps.count; tap++)
+        taps.at[tap] = reflected(whole + tap - (phase ? BEFORE : 0), length);
+    return taps;
 }
 
 static void move_plane(const struct augment_sample *s, const struct placement *p, const float *from, float *to)
@@ -96,12 +134,13 @@ static void move_plane(const struct augment_sample *s, const struct placement *p
     double middle_x = (double)(s->length - 1) / 2, middle_y = (s->rows - 1) / 2.0;
     for (int row = 0; row < s->rows; row++)
         for (int64_t col = 0; col < s->length; col++) {
-            double dx = (double)col - middle_x, dy = row - middle_y, x = p->x + p->xx * dx + p->xy * dy,
-                   y = within(p->y + p->yx * dx + p->yy * dy, s->rows - 1);
-            int above = (int)y, below = above + 1 < s->rows ? above + 1 : above;
-            float share = (float)(y - above), value = between(from + (ptrdiff_t)above * s->cols, s->length, x);
-            if (share > 0)
-                value += share * (between(from + (ptrdiff_t)below * s->cols, s->length, x) - value);
+            double dx = (double)col - middle_x, dy = row - middle_y;
+            struct taps x = taps_at(p, p->x + p->xx * dx + p->xy * dy, s->length),
+                        y = taps_at(p, p->y + p->yx * dx + p->yy * dy, s->rows);
+            float value = 0;
+            for (int i = 0; i < y.count; i++)
+                for (int j = 0; j < x.count; j++)
+                    value += y.weight[i] * x.weight[j] * from[y.at[i] * s->cols + x.at[j]];
             to[(ptrdiff_t)row * s->cols + col] = value;
         }
 }
@@ -109,10 +148,10 @@ static void move_plane(const struct augment_sample *s, const struct placement *p
 static void move(const struct augment_sample *s, const struct augmentation *a, const struct philox *from,
                  float *scratch)
 {
-    struct placement p = place(s, a, from);
     size_t size = (size_t)s->rows * (size_t)s->cols;
     if (!augments_places(a))
         return;
+    struct placement p = place(s, a, from);
     memcpy(scratch, s->planes, (size_t)s->channels * size * sizeof *scratch);
     for (int c = 0; c < s->channels; c++)
         move_plane(s, &p, scratch + (size_t)c * size, s->planes + (size_t)c * size);

@@ -4,6 +4,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "core/base/random/philox.h"
 #include "tests/support/unit.h"
 #include "core/methods/sparling/domains/dataset_fit.h"
 
@@ -49,6 +50,46 @@ static void changes_depend_on_seed_and_index_only(void **state)
         assert_true(is_reproducible(&each[i]));
     }
     assert_false(augments(&(struct augmentation){0}));
+}
+
+/* Returns the mean variance of white noise of variance 1 after these changes. */
+static double noise_after(const struct augmentation *a)
+{
+    double squares = 0, count = 0;
+    for (int64_t index = 0; index < 50; index++) {
+        float planes[2 * COLS], scratch[2 * COLS];
+        struct augment_sample s = signal_of(planes, index);
+        struct philox noise = philox_stream(3, 0, (uint64_t)index);
+        for (int i = 0; i < 2 * COLS; i++)
+            planes[i] = (float)philox_normal(&noise, (uint64_t)i);
+        dataset_augment(&s, a, scratch);
+        for (int i = 0; i < COLS - 20; i++, count++)
+            squares += (double)planes[i] * (double)planes[i];
+    }
+    return squares / count;
+}
+
+/* Linear interpolation between neighbours would leave two thirds of the variance. */
+static void moved_noise_keeps_its_strength(void **state)
+{
+    double shifted = noise_after(&(struct augmentation){.shift = 0.3}),
+           stretched = noise_after(&(struct augmentation){.stretch = 0.2});
+    assert_true(fabs(shifted - 1) < 0.06);
+    assert_true(stretched > 0.84 && stretched < 1.05);
+}
+
+/* Beyond its ends, a sample goes on in reverse. */
+static void shifted_ramp_goes_on_in_reverse(void **state)
+{
+    for (int64_t index = 0; index < 20; index++) {
+        float planes[2 * COLS], scratch[2 * COLS];
+        struct augment_sample s = signal_of(planes, index);
+        for (int i = 0; i < 2 * COLS; i++)
+            planes[i] = (float)i;
+        dataset_augment(&s, &(struct augmentation){.shift = 0.3}, scratch);
+        for (int i = 1; i < COLS - 20; i++)
+            assert_float_equal(fabsf(planes[i] - planes[i - 1]), 1, 1e-3);
+    }
 }
 
 /* A shift moves a peak by at most its strength, in both directions, and by the same distance in all channels. */
@@ -185,6 +226,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(changes_depend_on_seed_and_index_only),
+        cmocka_unit_test(moved_noise_keeps_its_strength),
+        cmocka_unit_test(shifted_ramp_goes_on_in_reverse),
         cmocka_unit_test(a_shift_moves_all_channels_by_up_to_its_strength),
         cmocka_unit_test(values_change_by_gain_offset_and_noise),
         cmocka_unit_test(an_erased_patch_has_the_stated_size),
