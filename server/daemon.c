@@ -18,7 +18,7 @@
 #include "server/process/converter.h"
 #include "server/process/crash.h"
 #include "server/process/notify.h"
-#include "server/process/priority.h"
+#include "core/base/parallel/priority.h"
 #include "server/executors/programs.h"
 #include "server/process/deadline.h"
 #include "server/process/signals.h"
@@ -29,7 +29,7 @@
 #define LAST_REQUESTS_MS 1000
 #define END_MS 800      /* milliseconds in which the process must end once the --drain-ms milliseconds are over */
 #define THREADS_MAX 256 /* maximum number of threads of one job; also the limit of thread_pool_create() */
-#define HEAPS 4
+#define HEAPS 8
 #define TRIM_SECONDS 10   /* the daemon returns free pages of its heaps to the operating system every 10 seconds */
 #define SWEEP_SECONDS 600 /* the daemon deletes old parts of uploads every 600 seconds */
 
@@ -164,6 +164,10 @@ static enum status start_core(struct daemon *daemon, struct error *err)
     const struct kernels *kernels = daemon->kernels;
     size_t method_count = 0;
     const struct method *const *methods = methods_all(&method_count);
+    /* Half of the handler threads stay free for quick requests. More queries than cores at the same time would only
+     * wait for one another. */
+    int queries = settings->handler_threads > 1 ? (int)settings->handler_threads / 2 : 1;
+    int at_once = queries < daemon->facts.cores ? queries : daemon->facts.cores;
     if (find_executors(daemon, err))
         return err->code;
     struct executor_options executor = {
@@ -210,9 +214,8 @@ static enum status start_core(struct daemon *daemon, struct error *err)
         .converter = find_converter(daemon),
         .threads_max = THREADS_MAX,
         .executors = daemon->executors,
-        /* half of the handler threads stay free for quick requests */
-        .queries_at_once = settings->handler_threads > 1 ? (int)settings->handler_threads / 2 : 1,
-        .queries_waiting = (int)settings->handler_threads / 4,
+        .queries_at_once = at_once,
+        .queries_waiting = queries + (int)settings->handler_threads / 4 - at_once,
         .query_seconds = settings->query_seconds,
         .uploads_at_once = UPLOADS_AT_ONCE,
         .imports_at_once = imports_at_once(settings),

@@ -8,7 +8,7 @@
 #include <time.h>
 
 #include "core/base/parallel/timed_cond.h"
-#include "server/process/priority.h"
+#include "core/base/parallel/priority.h"
 
 #define LOOK_SECONDS 5  /* seconds after which an idle worker checks the queue without being woken */
 #define PAUSE_SECONDS 1 /* seconds before the next claim after storage failed */
@@ -65,7 +65,7 @@ static void run_job(struct worker *worker, const char *job)
 
 static void give_way(const struct scheduler *scheduler)
 {
-    if (!priority_compute(scheduler->options.nice)) {
+    if (!priority_compute(0, scheduler->options.nice)) {
         journal_line(scheduler->options.journal, LOG_LEVEL_WARN, JOURNAL_SCHEDULER, NULL, NULL,
                      "the system does not allow a worker a nice value that is higher by %d", scheduler->options.nice);
     }

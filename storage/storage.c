@@ -233,6 +233,8 @@ enum status storage_open(const struct storage_options *options, struct storage *
     *out = NULL;
     if (options->path == NULL || options->path[0] == '\0')
         return error_set(err, STATUS_INVALID, NULL, "the path of the database is missing");
+    /* Without SQLite's sums of memory, its allocations need no common lock. Refused when SQLite is in use already. */
+    (void)sqlite3_config(SQLITE_CONFIG_MEMSTATUS, 0);
     struct storage *storage = calloc(1, sizeof *storage);
     if (storage == NULL)
         return error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory to open the database");

@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "core/base/arena.h"
+#include "core/base/parallel/priority.h"
 #include "core/formats/gunzip.h"
 #include "storage/files/dataset.h"
 
@@ -28,6 +29,7 @@ struct api_upload {
     struct work *finishing; /* the work of the request that waits for the parser; NULL: none does */
     struct work work;       /* of the parser; ends when the upload was abandoned or `finishing` ends */
     /* Only the parser thread uses these members, until it is joined: */
+    bool low; /* the thread has a low priority */
     int64_t read;
     struct hash hash;
     char digest[HASH_TEXT];
@@ -79,10 +81,20 @@ static enum status take_table(void *context, const struct byte_source *table, st
     return read_from(context, table, err);
 }
 
+/* Lowers the priority of the parser thread once it has computed for long. */
+static void give_way(struct api_upload *u)
+{
+    if (u->low || priority_used_us(CLOCK_THREAD_CPUTIME_ID) < PRIORITY_LONG_US)
+        return;
+    u->low = true;
+    (void)priority_compute(0, PRIORITY_LONG_NICE);
+}
+
 /* Whether the parser must end. */
 static bool uploads_stop(void *context)
 {
     struct api_upload *u = context;
+    give_way(u);
     pthread_mutex_lock(&u->lock);
     bool stop = u->broken || work_stopped(u->finishing);
     pthread_mutex_unlock(&u->lock);

@@ -1,8 +1,8 @@
 /* Decides which queries compute at the same time, so that requests with many inputs do not block short ones.
  *
- * `slots` queries compute at the same time; `places` more can wait, in the order of their arrival. A query with several
- * inputs (a batch) calls query_gate_yield() between its inputs. If another query waits, that query takes the slot, and
- * the batch waits at the end of the queue.
+ * `slots` queries compute at the same time, and `places` more of callers of whom none computes; others wait. Callers
+ * take turns (turns.h): a caller whose queries computed for long waits until others have had as much time. A long query
+ * calls query_gate_yield() again and again, and then waits for its next turn if others wait.
  *
  * At most n = slots + places queries compute or wait. Three limits leave room for other callers:
  * - at most 3/4 n of these queries are batches
@@ -13,11 +13,12 @@
 #ifndef MOTIF_API_QUERIES_QUERY_GATE_H
 #define MOTIF_API_QUERIES_QUERY_GATE_H
 
+#include <semaphore.h>
 #include <stdbool.h>
 
-#include "core/base/error.h"
+#include "core/base/parallel/turns.h"
 
-#define QUERY_CALLER 80
+#define QUERY_CALLER TURNS_OWNER
 
 struct query_gate;
 
@@ -28,8 +29,9 @@ struct query_ticket {
     bool batch;
     bool (*stop)(void *context); /* called while the query waits; true ends the wait */
     void *context;
-    struct query_ticket *next, *behind; /* next: in the list of all queries; behind: in the queue of waiting queries */
-    bool computes;
+    struct query_ticket *next, *with; /* next: in the list of all queries; with: in a list of those granted together */
+    struct turn turn;
+    sem_t granted; /* its turn has started */
 };
 
 enum query_entry { QUERY_ENTERED, QUERY_FULL, QUERY_CALLER_FULL, QUERY_STOPPED };
@@ -39,7 +41,8 @@ void query_gate_destroy(struct query_gate *gate); /* all queries must have left;
 
 /* Waits for a slot. query_gate_leave() must follow if the result is QUERY_ENTERED, and only then. */
 enum query_entry query_gate_enter(struct query_gate *gate, struct query_ticket *ticket);
-/* Lets waiting queries go first; called between two inputs. False: ticket->stop() has ended the wait. */
+/* Lets waiting queries go first, if the query has computed for some milliseconds. False: ticket->stop() has ended the
+ * wait. */
 bool query_gate_yield(struct query_gate *gate, struct query_ticket *ticket);
 void query_gate_leave(struct query_gate *gate, struct query_ticket *ticket);
 int query_gate_computing(struct query_gate *gate); /* returns the number of queries that compute now */

@@ -46,7 +46,8 @@ struct http_exchange {
                                end of the body */
     struct api_request request;
     struct api_response response;
-    char who[AUTH_NAME], peer[INET6_ADDRSTRLEN];
+    char who[AUTH_NAME], peer[INET6_ADDRSTRLEN], caller[LEDGER_OWNER];
+    struct turn turn;
     struct stream *stream; /* NULL unless the answer is an event stream */
     struct timespec started;
 };
@@ -268,9 +269,8 @@ static bool exchange_admit(struct http_exchange *exchange, const char *method, c
         }
         exchange->request.upload = exchange->upload;
     }
-    char caller[LEDGER_OWNER];
-    api_request_caller(&exchange->request, caller, sizeof caller);
-    body_init(&exchange->body, &http->bodies, caller, exchange->body_limit);
+    api_request_caller(&exchange->request, exchange->caller, sizeof exchange->caller);
+    body_init(&exchange->body, &http->bodies, exchange->caller, exchange->body_limit);
     reaper_enter(http->reaper, exchange->watch, REAPER_BODY);
     return true;
 }
@@ -331,11 +331,9 @@ static void cut_connection(void *context)
 static void open_stream(struct http_exchange *exchange)
 {
     struct api_response *response = &exchange->response;
-    char caller[AUTH_NAME + 8];
-    api_request_caller(&exchange->request, caller, sizeof caller);
     struct stream_line line = {
         .context = exchange->connection,
-        .caller = caller,
+        .caller = exchange->caller,
         .fd = descriptor_of(exchange->connection),
         .suspend = suspend_connection,
         .wake = wake_connection,
@@ -348,7 +346,7 @@ static void open_stream(struct http_exchange *exchange)
                      response->events_stored, response->body.data, response->body.size);
     if (exchange->stream == NULL) {
         exchange->has_response = true;
-        if (streams_caller_full(exchange->http->options.streams, caller)) {
+        if (streams_caller_full(exchange->http->options.streams, exchange->caller)) {
             exchange_refuse(
                 exchange, 429, "Too many requests",
                 "this token or address has as many open event streams as it may have; close one or try again later", 5);
@@ -400,7 +398,8 @@ static enum MHD_Result exchange_answer(struct http_exchange *exchange)
     }
     exchange->stage = STAGE_WORKING;
     MHD_suspend_connection(exchange->connection);
-    if (!handler_threads_submit(http->handlers, exchange)) {
+    exchange->turn = (struct turn){.owner = exchange->caller, .item = exchange};
+    if (!handler_threads_submit(http->handlers, &exchange->turn)) {
         http->refused_full++;
         exchange_refuse(exchange, 429, "Too many requests",
                         "too many requests are waiting; try again after the seconds of Retry-After", 1);

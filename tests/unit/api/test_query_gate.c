@@ -105,7 +105,7 @@ static void a_batch_gives_way_between_its_inputs(void **state)
 static void a_stopped_query_leaves_the_queue(void **state)
 {
     struct query_gate *gate = gate_of(1, 2);
-    struct query_ticket first = ticket_of("a", false), second = ticket_of("b", false);
+    struct query_ticket first = ticket_of("a", false), second = ticket_of("a", false);
     (void)state;
     second.stop = always;
     assert_int_equal(query_gate_enter(gate, &first), QUERY_ENTERED);

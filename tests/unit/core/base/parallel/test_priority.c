@@ -5,7 +5,7 @@
 #include <pthread.h>
 
 #include "tests/support/unit.h"
-#include "server/process/priority.h"
+#include "core/base/parallel/priority.h"
 
 static uint64_t slice(void)
 {
@@ -24,7 +24,7 @@ static void *child(void *context)
     struct seen *seen = context;
     seen->child = slice();
     seen->nice_before = getpriority(PRIO_PROCESS, 0);
-    seen->computes = priority_compute(3);
+    seen->computes = priority_compute(0, 3);
     seen->computing = slice();
     seen->nice_computing = getpriority(PRIO_PROCESS, 0);
     return NULL;
