@@ -24,9 +24,10 @@ enum status query_gate_create(int slots, int places, struct query_gate **gate, s
 {
     struct query_gate *made = calloc(1, sizeof *made);
     *gate = NULL;
-    if (made == NULL)
+    if (made == NULL || pthread_mutex_init(&made->lock, NULL) != 0) {
+        free(made);
         return error_memory(err, "the order of queries");
-    (void)pthread_mutex_init(&made->lock, NULL);
+    }
     made->most = slots + places;
     enum status status = turns_create(&(struct turns_limits){.slots = slots, .spare = places}, &made->turns, err);
     if (status) {

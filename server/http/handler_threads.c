@@ -205,9 +205,10 @@ enum status handler_threads_create(int threads, int queue_limit, void (*work)(vo
                                         .of_owner = threads > 1 ? threads - (threads + 3) / 4 : 1,
                                         .waiting = queue_limit,
                                         .waiting_of_owner = queue_limit - queue_limit / 2};
-    if (made == NULL)
+    if (made == NULL || pthread_mutex_init(&made->lock, NULL) != 0) {
+        free(made);
         return error_memory(err, "the handler threads");
-    (void)pthread_mutex_init(&made->lock, NULL);
+    }
     (void)sem_init(&made->watch, 0, 0);
     made->work = work;
     made->limit = threads;
