@@ -15,6 +15,7 @@ void words_close(struct word_list *words)
     if (words->breaks)
         ubrk_close(words->breaks);
     free(words->word);
+    work_give(words->work, LEDGER_RESULTS, words->taken);
     *words = (struct word_list){0};
 }
 
@@ -36,6 +37,26 @@ static bool next_is_blank(const char *text, size_t bytes, size_t *at)
     return u_isUWhiteSpace(point) || u_iscntrl(point);
 }
 
+/* The budget is asked after so many bytes, and an array of so many words is counted. */
+enum { LOOK = 1 << 16, LONG_LIST = 1 << 12 };
+
+static enum status words_grow(struct word_list *words, struct error *err)
+{
+    size_t count = (size_t)words->count;
+    if (count >= LONG_LIST && (count & (count - 1)) == 0) {
+        int64_t more = (int64_t)((words->taken > 0 ? count : 2 * count) * sizeof *words->word);
+        enum status status = work_take(words->work, LEDGER_RESULTS, more, err);
+        if (status)
+            return status;
+        words->taken += more;
+    }
+    struct word_at *more = grown(words->word, count, sizeof *more);
+    if (!more)
+        return error_memory(err, "words");
+    words->word = more;
+    return STATUS_OK;
+}
+
 /* Adds the piece [begin, end) if it is not blank. *at, *characters: where the last piece ended, in bytes and in
  * characters. */
 static enum status add_piece(struct word_list *words, const char *text, size_t begin, size_t end, int *characters,
@@ -43,15 +64,19 @@ static enum status add_piece(struct word_list *words, const char *text, size_t b
 {
     bool blank = true;
     int first = *characters;
-    for (size_t i = begin; i < end; ++*characters)
+    enum status status = (words->count & (LONG_LIST - 1)) == 0 ? work_check(words->work, err) : STATUS_OK;
+    for (size_t i = begin, next = begin + LOOK; !status && i < end; ++*characters) {
         blank = next_is_blank(text, end, &i) && blank;
-    if (blank)
-        return STATUS_OK;
-    struct word_at *more = grown(words->word, (size_t)words->count, sizeof *more);
-    if (!more)
-        return error_memory(err, "words");
-    words->word = more;
-    more[words->count++] = (struct word_at){begin, end - begin, first, *characters};
+        if (i >= next) {
+            status = work_check(words->work, err);
+            next = i + LOOK;
+        }
+    }
+    if (!status && !blank)
+        status = words_grow(words, err);
+    if (status || blank)
+        return status;
+    words->word[words->count++] = (struct word_at){begin, end - begin, first, *characters};
     return STATUS_OK;
 }
 
@@ -70,8 +95,12 @@ static enum status split_at_blanks(struct word_list *words, const char *text, si
     enum status status = STATUS_OK;
     int characters = 0;
     size_t begin = 0;
-    for (size_t at = 0; !status && at < bytes;) {
+    for (size_t at = 0, next = LOOK; !status && at < bytes;) {
         size_t here = at;
+        if (at >= next) {
+            status = work_check(words->work, err);
+            next = at + LOOK;
+        }
         if (!next_is_blank(text, bytes, &at) || (tabs && !strchr("\t\r\n", text[here])))
             continue;
         status = add_piece(words, text, begin, here, &characters, err);
@@ -104,6 +133,8 @@ enum status words_split(struct word_list *words, const char *text, size_t bytes,
                         struct error *err)
 {
     words->count = 0;
+    work_give(words->work, LEDGER_RESULTS, words->taken);
+    words->taken = 0;
     if (bytes > (size_t)1 << 30)
         return error_set(err, STATUS_LIMIT, NULL, "a text has more than 2^30 bytes, the most that is allowed");
     return at == WORDS_UNICODE ? split_by_unicode(words, text, bytes, err)

@@ -7,7 +7,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "core/base/error.h"
+#include "core/base/work.h"
 
 enum collection_words { WORDS_UNICODE, WORDS_BLANKS, WORDS_TABS };
 
@@ -18,11 +18,13 @@ struct word_at {
 struct word_list {
     int count;
     struct word_at *word; /* [count] */
+    struct work *work;    /* set by the caller: the budget, from which the memory of a long list is taken; NULL: none */
     /* private */
+    int64_t taken;
     void *breaks; /* ICU's iterator, which is kept for the next text */
 };
 /* Replaces the words by those of a text of valid UTF-8. A zeroed struct is allowed; the caller calls words_close().
- * STATUS_NO_MEMORY; STATUS_LIMIT: a text of more than 2^30 bytes. */
+ * STATUS_NO_MEMORY; STATUS_LIMIT: a text of more than 2^30 bytes; STATUS_CANCELLED: the budget ended. */
 enum status words_split(struct word_list *words, const char *text, size_t bytes, enum collection_words at,
                         struct error *err);
 /* Whether a word of a text has a blank in it. */

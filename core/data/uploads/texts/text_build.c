@@ -14,7 +14,7 @@ enum { LEAST_USES = 2 }; /* a word of the vocabulary occurs so often; nothing ca
 enum status text_build_open(struct text_builder *t, struct builder *b, bool given, struct error *err)
 {
     const struct collection_options *o = b->options;
-    *t = (struct text_builder){.b = b, .seen.most = 1 << 24, .given = given, .order = t->order};
+    *t = (struct text_builder){.b = b, .words.work = o->work, .seen.most = 1 << 24, .given = given, .order = t->order};
     b->c->kind = COLLECTION_TEXTS;
     b->c->channels = b->c->rows = 1;
     b->c->wording = (struct collection_wording){

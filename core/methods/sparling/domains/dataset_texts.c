@@ -8,7 +8,7 @@ enum status dataset_text_split(const struct lexicon *lexicon, const char *text, 
 {
     int32_t number[LEXICON_LONGEST];
     int count = 0;
-    *words = (struct word_list){0};
+    *words = (struct word_list){.work = words->work};
     enum status status = lexicon_read(lexicon, text, words, number, &count, err);
     words->count = count < cols ? count : cols;
     return status;

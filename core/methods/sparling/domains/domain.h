@@ -202,7 +202,7 @@ struct domain {
     bool (*turns)(const struct domain_state *state);
 
     /* Both NULL, or text() returns NULL: samples are no texts. text() returns the text of a sample. split() splits a
-     * text into the words at the positions of an input. */
+     * text into the words at the positions of an input; only words->work is set before. */
     const char *(*text)(const struct domain_state *state, const struct domain_request *request);
     enum status (*split)(const struct domain_state *state, const char *text, struct word_list *words,
                          struct error *err);

@@ -13,7 +13,7 @@ enum status query_words_find(const struct method_question *question, struct quer
     const struct open_domain *domain = &question->model->domain;
     const struct method_input *input = question->input;
     const struct domain_request request = {.set = DOMAIN_EXAMPLE, .index = input->seed};
-    *words = (struct query_words){.text = input->text};
+    *words = (struct query_words){.text = input->text, .list.work = question->work};
     if (input->kind == METHOD_INPUT_SAMPLE && domain->domain->text)
         words->text = domain->domain->text(domain->state, &request);
     return words->text ? domain->domain->split(domain->state, words->text, &words->list, err) : STATUS_OK;

@@ -23,6 +23,48 @@ static void split(const char *text, enum collection_words at, char *out, size_t 
     words_close(&words);
 }
 
+static bool stops(void *context)
+{
+    return --*(int *)context < 0;
+}
+
+static void splitting_ends_where_its_budget_ends(void **state)
+{
+    enum { WORDS = 20000 };
+    const int64_t limit[LEDGER_RESOURCES] = {[LEDGER_MEMORY] = 1 << 22};
+    char *text = malloc(2 * WORDS + 1);
+    struct ledger *ledger = NULL;
+    struct ledger_state held;
+    assert_non_null(text);
+    for (int i = 0; i < WORDS; i++)
+        memcpy(text + 2 * (size_t)i, "a ", 3);
+    assert_int_equal(ledger_create(limit, &ledger, &err), STATUS_OK);
+    for (int at = WORDS_UNICODE; at <= WORDS_BLANKS; at++) {
+        enum status status = STATUS_CANCELLED;
+        for (int looks = 0; status == STATUS_CANCELLED; looks++) {
+            int left = looks;
+            struct work work = {.stop = stops, .context = &left};
+            struct word_list words = {.work = &work};
+            ledger_open(&work.account, ledger, "a");
+            status = words_split(&words, text, 2 * WORDS, (enum collection_words)at, &err);
+            ledger_read(ledger, &held);
+            if (status == STATUS_OK) {
+                assert_true(looks >= WORDS / 4096 && words.count == WORDS);
+                assert_int_equal(held.held[LEDGER_RESULTS], (1 << 15) * sizeof *words.word);
+                left = 1;
+                assert_int_equal(words_split(&words, "b", 1, (enum collection_words)at, &err), STATUS_OK);
+            }
+            words_close(&words);
+            ledger_read(ledger, &held);
+            assert_int_equal(held.held[LEDGER_RESULTS], 0);
+            ledger_close(&work.account);
+        }
+        assert_int_equal(status, STATUS_OK);
+    }
+    ledger_destroy(ledger);
+    free(text);
+}
+
 static void texts_are_split_at_word_boundaries(void **state)
 {
     static const struct {
@@ -425,6 +467,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(texts_are_split_at_word_boundaries),
+        cmocka_unit_test(splitting_ends_where_its_budget_ends),
         cmocka_unit_test(words_are_composed_and_in_lower_case),
         cmocka_unit_test(other_words_go_to_the_bucket_of_their_ending),
         cmocka_unit_test(tables_of_texts_become_numbers_of_words),
