@@ -8,7 +8,11 @@
 #include "core/base/grown.h"
 
 enum { LEAST_LONGEST = 3, MOST_LONGEST = 8, KINDS = 4096, PENALTIES = 3, LEAST_EPOCHS = 2, EPOCHS = 20, NEWTON = 20 };
-enum { OUTPUTS_AT_ONCE = 16 }; /* outputs that a step fits */
+enum {
+    OUTPUTS_AT_ONCE = 16,
+    FULL_EVERY = 5
+};                               /* outputs that a step fits; epochs between two that look at all samples */
+static const double calm = 0.02; /* a sample whose optimality condition is off by less keeps its weight */
 /* Updates of weights in all epochs of all outputs and penalties: seconds to a minute of two cores. */
 static const double most_updates = 2e10;
 
@@ -18,11 +22,11 @@ struct letter_grams {
     bool exclusive, numbered;
     int samples;
     size_t runs, room; /* entries of `run`, and allocated ones */
-    int64_t *run;   /* the runs of all samples as numbers, ascending within a sample; after the first step: their places
-                       in `known`; -1: left out */
-    size_t *end;    /* [samples] end of the entries of each sample */
-    int64_t *known; /* the runs that are used, ascending */
-    int features;   /* number of entries of `known` */
+    int64_t *run;      /* the runs of all samples as numbers, ascending within a sample; NULL after the first step */
+    int32_t *place;    /* after the first step: the places of those runs in `known` that are there */
+    size_t *end;       /* [samples] end of the entries of each sample in `run`, then in `place` */
+    int64_t *known;    /* the runs that are used, ascending */
+    int features;      /* number of entries of `known` */
     float *weights, *tried; /* [outputs][features + 1], the last column is b */
     int least;              /* number of validation samples that `weights` answers wrongly; -1: none yet */
     int epochs;
@@ -65,6 +69,7 @@ void letter_grams_destroy(struct letter_grams *g)
     if (g == NULL)
         return;
     free(g->run);
+    free(g->place);
     free(g->end);
     free(g->known);
     free(g->weights);
@@ -142,6 +147,23 @@ static bool append_runs(struct letter_grams *g, const int *letter)
     return true;
 }
 
+/* Leaves out the longest runs, whose numbers are the largest ones of a sample. */
+static void shorten(struct letter_grams *g)
+{
+    int64_t first = 1; /* the least number of the runs that are left out */
+    size_t kept = 0;
+    g->longest--;
+    for (int i = 0; i < g->longest; i++)
+        first *= g->letters + 1;
+    for (size_t i = 0, s = 0; s < (size_t)g->samples; s++) {
+        for (; i < g->end[s]; i++)
+            if (g->run[i] < first)
+                g->run[kept++] = g->run[i];
+        g->end[s] = kept;
+    }
+    g->runs = kept;
+}
+
 enum status letter_grams_add(struct letter_grams *g, const float *planes, bool *letters, struct error *err)
 {
     size_t *longer = grown(g->end, (size_t)g->samples, sizeof *g->end);
@@ -157,7 +179,9 @@ enum status letter_grams_add(struct letter_grams *g, const float *planes, bool *
     if (!complete)
         return error_memory(err, "runs of letters");
     g->end[g->samples++] = g->runs;
-    *letters &= g->runs * sizeof *g->run <= LETTER_GRAMS_BYTES / 2;
+    while (g->numbered && g->runs > LETTER_GRAMS_ENTRIES && g->longest > 1)
+        shorten(g);
+    *letters &= g->runs <= LETTER_GRAMS_ENTRIES;
     return STATUS_OK;
 }
 
@@ -191,10 +215,20 @@ static enum status list_known(struct letter_grams *g, struct error *err)
         kept = keep_frequent(sorted, count, least, g->known);
     free(sorted);
     g->features = (int)kept;
-    for (size_t i = 0; i < g->runs; i++) {
-        const int64_t *at = bsearch(&g->run[i], g->known, kept, sizeof *g->known, compare);
-        g->run[i] = at == NULL ? -1 : at - g->known;
+    g->place = malloc((g->runs + 1) * sizeof *g->place);
+    if (g->place == NULL)
+        return error_memory(err, "runs of letters");
+    size_t used = 0;
+    for (size_t i = 0, s = 0; s < (size_t)g->samples; s++) {
+        for (; i < g->end[s]; i++) {
+            const int64_t *at = bsearch(&g->run[i], g->known, kept, sizeof *g->known, compare);
+            if (at != NULL)
+                g->place[used++] = (int32_t)(at - g->known);
+        }
+        g->end[s] = used;
     }
+    free(g->run);
+    g->run = NULL;
     size_t wide = (size_t)g->outputs * (kept + 1);
     double each = most_updates / ((double)count * g->outputs * PENALTIES + 1);
     g->epochs = (int)fmax(LEAST_EPOCHS, fmin(EPOCHS, each));
@@ -209,7 +243,7 @@ static double score(const struct letter_grams *g, const float *w, int sample)
 {
     double sum = (double)w[g->features];
     for (size_t i = begin(g, sample); i < g->end[sample]; i++)
-        sum += g->run[i] < 0 ? 0 : (double)w[g->run[i]];
+        sum += (double)w[g->place[i]];
     return sum;
 }
 
@@ -233,28 +267,44 @@ static void fit_output(void *context, int chunk, int worker)
     struct letter_grams *g = context;
     int output = g->output + chunk;
     float *w = g->tried + (size_t)output * ((size_t)g->features + 1);
+    const double least = fmin(1e-3 * g->c, 1e-8); /* stands for 0, which has no logarithm */
     double *dual = malloc(((size_t)g->train + 1) * sizeof *dual);
+    bool *settled = calloc((size_t)g->train + 1, sizeof *settled);
     (void)worker;
     memset(w, 0, ((size_t)g->features + 1) * sizeof *w);
-    if (dual == NULL) {
+    if (dual == NULL || settled == NULL) {
         __atomic_store_n(&g->failed, true, __ATOMIC_RELAXED);
+        free(dual);
+        free(settled);
         return;
     }
-    for (int epoch = 0; epoch < g->epochs && !thread_pool_stopped(g->pool); epoch++)
+    for (int s = 0; s < g->train; s++)
+        dual[s] = least;
+    for (int epoch = 0, full = 0; epoch < g->epochs && !thread_pool_stopped(g->pool); epoch++) {
+        const bool all = epoch == full;
+        int moved = 0;
         for (int s = 0; s < g->train; s++) {
-            bool first = epoch == 0;
-            double y = g->truth[(size_t)s * (size_t)g->outputs + (size_t)output] ? 1 : -1, square = 1;
-            double old = first ? fmin(1e-3 * g->c, 1e-8) : dual[s];
+            if (!all && settled[s])
+                continue;
+            const double y = g->truth[(size_t)s * (size_t)g->outputs + (size_t)output] ? 1 : -1, old = dual[s],
+                         slope = y * score(g, w, s);
+            settled[s] = fabs(slope + log(old / (g->c - old))) < calm;
+            moved += !settled[s];
+            if (settled[s])
+                continue;
+            const double z = dual_step(old, slope, (double)(g->end[s] - begin(g, s)) + 1, g->c);
+            const float change = (float)((z - (old > least ? old : 0)) * y);
             for (size_t i = begin(g, s); i < g->end[s]; i++)
-                square += g->run[i] >= 0;
-            double z = dual_step(old, y * score(g, w, s), square, g->c);
-            float change = (float)((z - (first ? 0 : old)) * y);
-            for (size_t i = begin(g, s); i < g->end[s]; i++)
-                if (g->run[i] >= 0)
-                    w[g->run[i]] += change;
+                w[g->place[i]] += change;
             w[g->features] += change;
             dual[s] = z;
         }
+        if (moved == 0 && all)
+            break;
+        if (moved == 0 || epoch - full == FULL_EVERY - 1)
+            full = epoch + 1;
+    }
+    free(settled);
     free(dual);
 }
 

@@ -24,8 +24,8 @@ struct reference {
     struct thread_pool *pool;
     int outputs, total, columns;
     int added;
-    struct random_convolutions *convolutions;
-    struct letter_grams *grams; /* NULL: the samples are no sequences of symbols */
+    struct random_convolutions *convolutions; /* NULL: texts with names; then `features` and `ridge` are NULL too */
+    struct letter_grams *grams;               /* NULL: the samples are no sequences of symbols */
     struct ridge *ridge;
     real *features;      /* [total][columns] */
     real *target;        /* [total][outputs] numbers, or 1 and -1 */
@@ -52,8 +52,15 @@ static double samples_of(const struct reference_shape *s)
     return samples;
 }
 
+static bool only_letters(const struct reference_shape *s)
+{
+    return s->words > 0 && s->names > 0;
+}
+
 static int kernels_for(const struct reference_shape *s)
 {
+    if (only_letters(s))
+        return 0;
     double samples = samples_of(s),
            by_work = most_work / (samples * random_convolutions_cost(s->channels, s->rows, s->cols)),
            by_bytes = most_bytes / (samples * 2 * sizeof(real)), by_solving = sqrt(most_solving / outputs_of(s)) / 2,
@@ -68,6 +75,8 @@ void reference_limit(struct reference_shape *s)
         s->samples[i] = s->samples[i] < most[i] ? s->samples[i] : most[i];
     double work = samples_of(s) * LEAST_KERNELS * random_convolutions_cost(s->channels, s->rows, s->cols),
            share = longest * most_work / work;
+    if (only_letters(s)) /* then the words of all samples are never too many for letter_grams.h */
+        share = (double)LETTER_GRAMS_ENTRIES / (samples_of(s) * fmin(s->cols, s->words));
     bool few = s->samples[REFERENCE_TRAIN] < LEAST_SAMPLES;
     for (int i = 0; share < 1 && i < REFERENCE_PARTS; i++)
         s->samples[i] = (int)(share * s->samples[i]);
@@ -105,14 +114,15 @@ enum status reference_create(const struct reference_shape *shape, const struct k
     r->total = (int)samples_of(shape);
     r->columns = 2 * kernels_for(shape);
     size_t cells = (size_t)r->total * (size_t)r->outputs;
-    r->features = malloc((size_t)r->total * (size_t)r->columns * sizeof *r->features);
+    if (r->columns > 0)
+        r->features = malloc((size_t)r->total * (size_t)r->columns * sizeof *r->features);
     r->target = calloc(cells, sizeof *r->target);
     r->answers = calloc(cells, sizeof *r->answers);
     r->named = calloc((size_t)r->outputs, sizeof *r->named);
     r->truth = shape->names > 0 ? calloc(cells, sizeof *r->truth) : NULL;
-    if (!r->features || !r->target || !r->answers || !r->named || (shape->names > 0 && !r->truth))
+    if ((r->columns > 0 && !r->features) || !r->target || !r->answers || !r->named || (shape->names > 0 && !r->truth))
         status = error_memory(err, "the reference");
-    if (!status)
+    if (!status && r->columns > 0)
         status = random_convolutions_create(shape->channels, shape->rows, shape->cols, r->columns / 2, shape->seed,
                                             &r->convolutions, err);
     if (!status && may_have_letters(shape))
@@ -156,17 +166,24 @@ static void sample_features(void *context, int chunk, int worker)
                                  r->features + (size_t)(r->added + chunk) * (size_t)r->columns);
 }
 
-enum status reference_add(struct reference *r, const float *planes, int count, struct error *err)
+/* Computes the features of `count` samples. */
+static enum status add_features(struct reference *r, int count, struct error *err)
 {
     size_t workers = (size_t)thread_pool_workers(r->pool, count);
     enum status status = STATUS_OK;
-    r->planes = planes;
     r->scratch = malloc(workers * random_convolutions_scratch(r->convolutions) * sizeof *r->scratch);
     if (r->scratch == NULL)
         return error_memory(err, "the reference");
     if (!thread_pool_run(r->pool, sample_features, r, count))
         status = thread_pool_check(r->pool, err);
     free(r->scratch);
+    return status;
+}
+
+enum status reference_add(struct reference *r, const float *planes, int count, struct error *err)
+{
+    r->planes = planes;
+    enum status status = r->convolutions != NULL ? add_features(r, count, err) : STATUS_OK;
     for (int i = 0; !status && r->grams != NULL && i < count; i++) {
         bool letters;
         status = letter_grams_add(r->grams, planes + (size_t)i * plane_values(r), &letters, err);
@@ -254,6 +271,13 @@ enum status reference_step(struct reference *r, bool *done, struct error *err)
     if (r->grams != NULL && !r->grams_fitted)
         return letter_grams_step(r->grams, r->shape.samples[REFERENCE_TRAIN], r->shape.samples[REFERENCE_VALIDATION],
                                  r->truth, &r->grams_fitted, err);
+    if (r->convolutions == NULL) {
+        if (r->grams == NULL)
+            return error_set(err, STATUS_LIMIT, NULL, "the texts have too many words for the reference");
+        r->kind = LETTER_RUNS;
+        *done = true;
+        return STATUS_OK;
+    }
     if (r->ridge == NULL)
         return begin_ridge(r, err);
     enum status status = ridge_step(r->ridge, &finished, err);

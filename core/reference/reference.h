@@ -5,8 +5,9 @@
  * with the larger share of explained variance, of which there is only one):
  * - for sequences of symbols (one row, and in each column at most one channel, which is 1), logistic regression on the
  *   presence of short runs of letters (letter_grams.h);
- * - for all data, ridge regression on the features of random convolutions (random_convolutions.h, ridge.h).
- * Each name of the labels is an output. A label is a set of names here: the models know neither order nor counts.
+ * - for all data but texts with names, because numbers of words are no quantities, ridge regression on the features of
+ * random convolutions (random_convolutions.h, ridge.h). Each name of the labels is an output. A label is a set of names
+ * here: the models know neither order nor counts.
  *
  * Training is deterministic for any number of threads. A reference has one caller at a time. */
 #ifndef MOTIF_CORE_REFERENCE_REFERENCE_H
@@ -34,7 +35,7 @@ struct reference_shape {
 
 struct reference;
 
-/* Lowers the numbers of samples to those that are worth their time: at most 4,000, 1,500 and 2,500, and fewer if
+/* Lowers the numbers of samples to those that are worth their time: at most 16,000, 2,000 and 4,000, and fewer if
  * samples are large. No training samples are left if samples are so large that a useful number of them would take
  * minutes. */
 void reference_limit(struct reference_shape *shape);

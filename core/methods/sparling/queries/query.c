@@ -272,7 +272,7 @@ static enum status inquire(const struct method_question *question, struct inquir
     status = annotation_of_map(&inquiry->exec, model->network, &model->domain, &report, inquiry->motifs,
                                inquiry->planes, truth, &inquiry->annotation, err);
     inquiry->annotation.reverse = inquiry->reverse;
-    return status;
+    return status ? status : query_words_find(question, &inquiry->annotation.words, err);
 }
 
 /* Edits the motif map and annotates the result. */
@@ -591,8 +591,6 @@ enum status sparling_motifs(const struct method_question *question, const struct
 {
     struct inquiry inquiry;
     enum status status = inquire(question, &inquiry, err);
-    if (!status)
-        status = query_words_find(question, &inquiry.annotation.words, err);
     if (!status) {
         write_shape(&inquiry.annotation, out);
         write_motifs(&inquiry.annotation, out);
@@ -657,8 +655,11 @@ enum status sparling_interventions(const struct method_question *question, const
     enum status status = inquire(question, &inquiry, err);
     if (!status)
         status = intervene(question->model, question->input, &inquiry, err);
+    if (!status)
+        status = query_words_find(question, &inquiry.after.words, err);
     if (!status) {
         write_shape(&inquiry.annotation, out);
+        query_words_write(&inquiry.annotation.words, out);
         write_side(&inquiry.annotation, "before", out);
         write_side(&inquiry.after, "after", out);
         write_truth(&inquiry.annotation, out);

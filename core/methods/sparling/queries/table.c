@@ -222,7 +222,7 @@ const struct method_schema sparling_schemas[SPARLING_SCHEMAS] = {
      NULL, false},
     {"PredictedNumber", "name text, value number, *true number", NULL, false},
     {"LabelAnswer", "*truth [object]?, *numbers [PredictedNumber]", NULL, false},
-    {"Intervened", "shape [integer], before object, after object, truth [object]?", NULL, false},
+    {"Intervened", "shape [integer], *text text, before object, after object, truth [object]?", NULL, false},
     {"ComparedChannel",
      "channel integer, other integer?, motifs integer, other_motifs integer, together integer, agreement number", NULL,
      false},

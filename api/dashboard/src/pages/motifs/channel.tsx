@@ -9,18 +9,19 @@ import { later } from "../../ui/later";
 import { lookOf, paintLogo, paintValues, type Signal } from "../../ui/signal_picture";
 import { channelColour, ChannelMark } from "../../ui/channel";
 import { colour } from "../../ui/theme";
+import { MarkedText } from "./text";
 import { inputOf, motifs, pickOf, type Answer, type Answers, type ChannelUse, type MotifProps, type Top } from "./types";
 
 const Chart = later(() => import("../../ui/chart").then((m) => m.Chart));
 
-export interface Used extends ChannelUse { top: Top[]; inputsOfTop: (Signal | undefined)[] }
+export interface Used extends ChannelUse { top: Top[]; inputsOfTop: (Signal | undefined)[]; answers: Answer[] }
 
 /** Loads the use of a channel together with the inputs that excite it most. */
 export async function loadUse(job: string, channel: number, checkpoint: string, top: number, signal: AbortSignal): Promise<Used> {
   const found = await get<ChannelUse>(`/v1/jobs/${job}/channels/${channel}?top=${top}&checkpoint=${encodeURIComponent(checkpoint)}`, signal);
   const list = found.top ?? [], inputs = list.map((t) => ({ sample: { seed: t.sample } }));
   const answers = inputs.length ? (await send<Answers<Answer>>("POST", `/v1/jobs/${job}/motifs`, { inputs, checkpoint: pickOf(checkpoint) })).answers : [];
-  return { ...found, top: list, inputsOfTop: answers.map(inputOf) };
+  return { ...found, top: list, inputsOfTop: answers.map(inputOf), answers };
 }
 
 /** The part of an input that determines a motif. All crops have the same scale; parts outside the input stay empty. */
@@ -49,7 +50,24 @@ function logoCounts(use: Used, symbols: number): number[][] {
 }
 
 /** The logo of a channel over letters, or else the crops of its strongest inputs. `link`: each crop leads to its sample. */
-export function Examples({ use, most, jobId, link, name }: { use: Used; most: number; jobId: string; link?: boolean; name: string }) {
+export function Examples({ use, most, jobId, link, name }: ExamplesProps) {
+  if (use.answers[0]?.text !== undefined) return <Quotes use={use} most={most} jobId={jobId} link={link} name={name} />;
+  return <Pictures use={use} most={most} jobId={jobId} link={link} name={name} />;
+}
+
+interface ExamplesProps { use: Used; most: number; jobId: string; link?: boolean; name: string }
+
+/** The strongest texts of a channel, cut around the words that it marks. */
+function Quotes({ use, most, jobId, link, name }: ExamplesProps) {
+  return (
+    <ul class="quotes" aria-label={`Texts with the largest activations of ${name}`}>{use.top.slice(0, most).map((t, i) => {
+      const answer = use.answers[i], text = answer?.text !== undefined && <MarkedText text={answer.text} side={answer} all={false} channel={use.channel} nameOf={() => name} label={`Sample ${t.sample}`} around={40} />;
+      return <li key={i}>{text}{link && <a href={href(`jobs/${jobId}/motifs`, { seed: String(t.sample), channel: String(use.channel) })}>{number(t.value)}<span class="hidden"> in sample {t.sample}</span></a>}</li>;
+    })}</ul>
+  );
+}
+
+function Pictures({ use, most, jobId, link, name }: ExamplesProps) {
   const first = use.inputsOfTop[0], size = (at: number) => Math.max(1, ...use.top.map((t) => t.window[at + 1] - t.window[at]));
   const alphabet = first?.alphabet, counts = useMemo(() => (alphabet ? logoCounts(use, alphabet.symbols.length) : null), [use]);
   return (

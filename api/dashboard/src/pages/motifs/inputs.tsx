@@ -10,6 +10,7 @@ import { lookOf, ownValue, type Look, type Signal } from "../../ui/signal_pictur
 import { ChannelPanel } from "./channel";
 import { InputPicture, Reading } from "./input_picture";
 import { Interventions } from "./interventions";
+import { MarkedText, wordsOf } from "./text";
 import { inputOf, pickOf, type Answer, type Answers, type Edit, type MotifProps, type Source, type Upload } from "./types";
 
 const LOOKS: Record<Look, string> = { image: "an image", lines: "lines", letters: "letters", spectrogram: "a spectrogram" };
@@ -55,6 +56,24 @@ function stroke(sketch: Sketch, x: number, y: number, erase: boolean): void {
   }
 }
 
+/** A text of the user as a file, which has one text on each line. */
+function textUpload(text: string): Upload {
+  const bytes = new TextEncoder().encode(text.replace(/[\r\n]+/g, " "));
+  return { name: "The text", type: "text/plain", data: btoa(String.fromCharCode(...bytes)), bitmap: null };
+}
+
+/** The field for a text of the user. `begin`: the text that stands in it first. */
+function TextForm({ begin, read }: { begin: string; read: (text: string) => void }) {
+  const [text, setText] = useState(begin);
+  const submit = (e: Event) => { e.preventDefault(); if (text.trim()) read(text); };
+  return (
+    <form class="tools text-form" onSubmit={submit}>
+      <label class="choice"><span>Text</span><textarea rows={2} maxLength={60000} value={text} spellcheck={false} onInput={(e) => setText((e.currentTarget as HTMLTextAreaElement).value)} /></label>
+      <button class="primary" disabled={!text.trim()}>Read the text</button>
+    </form>
+  );
+}
+
 type Tool = "select" | "draw" | "erase";
 
 /** The drawing of the user, which the model reads again at most every READ_EVERY ms while the user draws. */
@@ -75,7 +94,7 @@ function useSketch() {
 
 export function Inputs({ jobId, checkpoint, nameOf, kind }: MotifProps) {
   const q = route.value.query, seed = Number(q.get("seed") ?? 3), channel = q.get("channel") === null ? null : Number(q.get("channel"));
-  const [upload, setUpload] = useState<Upload | null>(null), [wrong, setWrong] = useState<unknown>(null);
+  const [upload, setUpload] = useState<Upload | null>(null), [wrong, setWrong] = useState<unknown>(null), [own, setOwn] = useState<string | null>(null); // own: the text that the user has written
   const [all, setAll] = useState(true), [boxes, setBoxes] = useState(true), [edits, setEdits] = useState<Edit[]>([]);
   const { sketch, setSketch, tool, setTool, draw, clear } = useSketch();
   const file = useRef<HTMLInputElement>(null);
@@ -84,7 +103,8 @@ export function Inputs({ jobId, checkpoint, nameOf, kind }: MotifProps) {
     () => send<Answers<Answer>>("POST", `/v1/jobs/${jobId}/motifs`, { inputs: [source], checkpoint: pickOf(checkpoint) }));
   const a = answer.data?.answers[0], input = sketch?.signal ?? (a && inputOf(a)), look = input ? lookOf(input) : null, image = look === "image", line = a?.shape[0] === 1;
   const leave = () => { setSketch(null); setTool("select"); setEdits([]); };
-  const show = (next: number) => { setUpload(null); leave(); note({ seed: String(Math.max(0, next)) }); };
+  const text = a?.text;
+  const show = (next: number) => { setUpload(null); setOwn(null); leave(); note({ seed: String(Math.max(0, next)) }); };
   const use = (next: Tool) => {
     if (next !== "select" && !sketch && a?.input) { setSketch(sketchOf(a.input)); setEdits([]); }
     setTool(next);
@@ -92,6 +112,7 @@ export function Inputs({ jobId, checkpoint, nameOf, kind }: MotifProps) {
   const pick = async (list: FileList | null) => {
     if (!list?.length) return;
     setWrong(null);
+    setOwn(null);
     leave();
     try { setUpload(await take(list[0], formatsOf(kind))); } catch (e) { setWrong(e); }
   };
@@ -111,14 +132,15 @@ export function Inputs({ jobId, checkpoint, nameOf, kind }: MotifProps) {
         <label class="check"><input type="checkbox" checked={all} onChange={() => setAll(!all)} />all active positions</label>
         <label class="check"><input type="checkbox" checked={boxes} onChange={() => setBoxes(!boxes)} />true positions</label>
       </div>
+      {(text !== undefined || own !== null) && <TextForm key={own ?? seed} begin={own ?? text!} read={(given) => { setWrong(null); leave(); setOwn(given); setUpload(textUpload(given)); }} />}
       <Fault fault={wrong ?? answer.fault} />
       {(a?.warnings ?? []).length > 0 && <ul class="warnings" aria-label="Warnings about the input">{a!.warnings!.map((w) => <li key={w.code}>{w.text}</li>)}</ul>}
       {a && (
         <>
           <div class={line ? "" : "two"}>
             <Section title={sketch ? "Drawing" : upload ? upload.name : `Sample ${seed}${a.record ? `, ${a.record}` : ""}`} aside={<span class="muted" role={sketch ? "status" : undefined}>{maximal.length} motifs, {a.motif_count} active of {number(a.shape[0] * a.shape[1] * a.shape[2])}</span>}>
-              <InputPicture shape={a.shape} side={a} truth={boxes && !sketch ? a.truth : null} input={input} upload={sketch ? null : upload} all={all} channel={channel} nameOf={nameOf}
-                label={`The input${look ? ` as ${LOOKS[look]}` : ""} with ${maximal.length} motifs; the table beside it lists them`} onPick={(m) => note({ channel: String(m.channel) })} onDraw={sketch && tool !== "select" ? draw : undefined} />
+              {text !== undefined ? <MarkedText text={text} side={a} all={all} channel={channel} nameOf={nameOf} label={`The text with ${maximal.length} motifs; the table below lists them`} onPick={(m) => note({ channel: String(m.channel) })} /> : <InputPicture shape={a.shape} side={a} truth={boxes && !sketch ? a.truth : null} input={input} upload={sketch ? null : upload} all={all} channel={channel} nameOf={nameOf}
+                label={`The input${look ? ` as ${LOOKS[look]}` : ""} with ${maximal.length} motifs; the table beside it lists them`} onPick={(m) => note({ channel: String(m.channel) })} onDraw={sketch && tool !== "select" ? draw : undefined} />}
               <Reading side={a} label={sketch ? undefined : a.label} title="Prediction" />
               <div class="chips" role="group" aria-label="Channels">{counts.map((n, c) => (
                 <button key={c} type="button" class="key" aria-pressed={channel === c} onClick={() => note({ channel: channel === c ? null : String(c) })}><ChannelMark channel={c} name={nameOf(c)} /> <b>{n}</b></button>
@@ -127,8 +149,8 @@ export function Inputs({ jobId, checkpoint, nameOf, kind }: MotifProps) {
             <div>
               {channel !== null && <ChannelPanel jobId={jobId} kind={kind} checkpoint={checkpoint} nameOf={nameOf} channel={channel} close={() => note({ channel: null })} />}
               <Section title="Motifs">
-                <Table caption="Motifs of this input" words={1} head={["Name", ...(line ? ["Position"] : ["Row", "Column"]), ...(stranded ? ["Strand"] : []), "Value", ""]}
-                  rows={maximal.filter((m) => channel === null || m.channel === channel).map((m) => [key(m.channel), ...(line ? [m.position[1]] : m.position), ...(stranded ? [m.strand ?? ""] : []), number(m.value),
+                <Table caption="Motifs of this input" words={text !== undefined ? 2 : 1} head={["Name", ...(text !== undefined ? ["Words", "Position"] : line ? ["Position"] : ["Row", "Column"]), ...(stranded ? ["Strand"] : []), "Value", ""]}
+                  rows={maximal.filter((m) => channel === null || m.channel === channel).map((m) => [key(m.channel), ...(text !== undefined ? [wordsOf(m), m.position[1]] : line ? [m.position[1]] : m.position), ...(stranded ? [m.strand ?? ""] : []), number(m.value),
                     <button type="button" class="small" onClick={() => setEdits([...edits, { channel: m.channel, position: m.position, delete: true }])}>Delete<span class="hidden"> motif {nameOf(m.channel)} at {m.position.join(", ")}</span></button>])} />
               </Section>
             </div>

@@ -4,6 +4,7 @@ import { send } from "../../api";
 import { Choice, Fault, Section, useLoad } from "../../ui/base";
 import type { Signal } from "../../ui/signal_picture";
 import { InputPicture, Reading } from "./input_picture";
+import { MarkedText } from "./text";
 import { pickOf, type Answers, type Edit, type Intervened, type MotifProps, type Side, type Source, type Upload } from "./types";
 
 export function Interventions({ jobId, checkpoint, nameOf, source, edits, setEdits, input, upload, channels }: MotifProps & {
@@ -30,7 +31,8 @@ export function Interventions({ jobId, checkpoint, nameOf, source, edits, setEdi
       {edits.length > 0 && a && (
         <div class="sides">
           {([["before", a.before], ["after", a.after]] as [string, Side][]).map(([name, side]) => (
-            <figure key={name}><InputPicture shape={a.shape} side={side} truth={null} input={input} upload={upload} all={false} channel={null} nameOf={nameOf} label={`Motifs ${name}`} />
+            <figure key={name}>{a.text !== undefined ? <MarkedText text={a.text} side={side} all={false} channel={null} nameOf={nameOf} label={`Motifs ${name}`} />
+              : <InputPicture shape={a.shape} side={side} truth={null} input={input} upload={upload} all={false} channel={null} nameOf={nameOf} label={`Motifs ${name}`} />}
               <figcaption><Reading side={side} label={a.label} title={`Prediction ${name}:`} /></figcaption></figure>
           ))}
         </div>
