@@ -61,7 +61,7 @@ interface ExamplesProps { use: Used; most: number; jobId: string; link?: boolean
 function Quotes({ use, most, jobId, link, name }: ExamplesProps) {
   return (
     <ul class="quotes" aria-label={`Texts with the largest activations of ${name}`}>{use.top.slice(0, most).map((t, i) => {
-      const answer = use.answers[i], text = answer?.text !== undefined && <MarkedText text={answer.text} side={answer} all={false} channel={use.channel} nameOf={() => name} label={`Sample ${t.sample}`} around={40} />;
+      const answer = use.answers[i], text = answer?.text !== undefined && <MarkedText text={answer.text} side={answer} all channel={use.channel} nameOf={() => name} label={`Sample ${t.sample}`} around={40} />;
       return <li key={i}>{text}{link && <a href={href(`jobs/${jobId}/motifs`, { seed: String(t.sample), channel: String(use.channel) })}>{number(t.value)}<span class="hidden"> in sample {t.sample}</span></a>}</li>;
     })}</ul>
   );
