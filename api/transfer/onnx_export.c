@@ -150,7 +150,8 @@ static void on_constant(void *context, const char *name, int rank, const int64_t
 static Onnx__AttributeProto *attribute(struct onnx *o, const struct graph_attribute *from)
 {
     Onnx__AttributeProto *made = onnx_take(o, sizeof *made);
-    int64_t *ints = onnx_take(o, from->count * sizeof *ints);
+    bool list = from->count > 0 && from->count != GRAPH_ONE;
+    int64_t *ints = onnx_take(o, list ? from->count * sizeof *ints : 0);
     if (o->failed)
         return NULL;
     onnx__attribute_proto__init(made);
@@ -160,6 +161,10 @@ static Onnx__AttributeProto *attribute(struct onnx *o, const struct graph_attrib
         made->type = ONNX__ATTRIBUTE_PROTO__ATTRIBUTE_TYPE__FLOAT;
         made->has_f = 1;
         made->f = (float)from->number;
+    } else if (!list) {
+        made->type = ONNX__ATTRIBUTE_PROTO__ATTRIBUTE_TYPE__INT;
+        made->has_i = 1;
+        made->i = from->ints[0];
     } else {
         made->type = ONNX__ATTRIBUTE_PROTO__ATTRIBUTE_TYPE__INTS;
         memcpy(ints, from->ints, from->count * sizeof *ints);

@@ -25,6 +25,19 @@ struct tensor *op_conv_planar(struct exec *e, const real *planes, int images, in
 struct tensor *op_conv_words(struct exec *e, const real *words, int images, int width, int halo_h, struct weight *w,
                              struct weight *b);
 
+/* Blocks of block x block pixels, from the upper left corner on; those at the right and lower edges may have fewer
+ * pixels. blocks_of(): number of blocks along an axis of `size` pixels. block_pixel(): which pixel of a block, along
+ * such an axis, stands for the block: the one before its middle, or an earlier one that every block has. */
+int blocks_of(int size, int block);
+int block_pixel(int size, int block);
+/* Makes a position of each block and a channel of each of its pixels: `count` planes [height][width] become
+ * [count][block * block][blocks_of(height)][blocks_of(width)]. Pixels outside the planes are 0. Returns step memory, or
+ * `planes` itself if block is 1. A convolution of the result is a convolution of the planes with stride `block`. */
+const real *op_space_to_depth(struct exec *e, const real *planes, int count, int height, int width, int block);
+/* Spreads a map over height x width pixels: the value of each block goes to its block_pixel(), and all other pixels
+ * become `fill`. x: a map with a position for each block. Returns x itself if block is 1. */
+struct tensor *op_spread(struct exec *e, struct tensor *x, int height, int width, int block, double fill);
+
 /* Convolution of a map with zero padding that keeps the size. w: [out][in][kh][kw] with kernel 1x1, 3x3 or 1x3; b:
  * [out] or NULL; residual: a map of the result's shape that is added, or NULL. */
 struct tensor *op_conv(struct exec *e, struct tensor *x, struct weight *w, struct weight *b, struct tensor *residual);

@@ -9,9 +9,10 @@
 #include <stddef.h>
 #include <stdint.h>
 
+enum { GRAPH_ONE = 16 };
 struct graph_attribute {
     const char *name;
-    size_t count; /* number of `ints`; 0: the attribute is `number` */
+    size_t count; /* number of `ints`; 0: the attribute is `number`; GRAPH_ONE: it is ints[0] alone, not a list */
     int64_t ints[4];
     double number;
 };

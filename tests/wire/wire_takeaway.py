@@ -359,11 +359,18 @@ def run_graph(graph, value):
             spans = [(taps - 1) * distance + 1 for taps, distance in zip(weight.shape[2:], apart)]
             windows = numpy.lib.stride_tricks.sliding_window_view(
                 numpy.pad(x, ((0, 0), (0, 0), (top, bottom), (left, right))), spans, (2, 3))[..., ::apart[0], ::apart[1]]
+            windows = windows[:, :, ::options["strides"][0], ::options["strides"][1]]
             result = numpy.einsum("bcyxij,ocij->boyx", windows, weight) + bias[:, None, None]
         elif node.op_type == "MaxPool":
             top, left, bottom, right = options["pads"]
             padded = numpy.pad(x, ((0, 0), (0, 0), (top, bottom), (left, right)), constant_values=-numpy.inf)
             result = numpy.lib.stride_tricks.sliding_window_view(padded, options["kernel_shape"], (2, 3)).max((4, 5))
+        elif node.op_type == "ConvTranspose":
+            high, wide = options["strides"]  # as large as the kernel, so that results do not overlap
+            assert options["group"] == len(rest[0]) == x.shape[1] and rest[0].shape[2:] == (high, wide)
+            result = numpy.einsum("bcyx,cij->bcyixj", x, rest[0][:, 0]).reshape(*x.shape[:2], x.shape[2] * high, x.shape[3] * wide)
+            _, _, bottom, right = options["pads"]
+            result = result[:, :, : result.shape[2] - bottom, : result.shape[3] - right]
         elif node.op_type == "BatchNormalization":
             gain, shift, mean, variance = (item[:, None, None] for item in rest)
             result = (x - mean) / numpy.sqrt(variance + options["epsilon"]) * gain + shift
@@ -410,6 +417,13 @@ def the_onnx_graph_of_a_model_with_a_limited_number_of_motifs(daemon, other, fol
     assert (active > 3).any() and (motifs > 0).sum() < (plain > 0).sum(), active
     assert (motifs[motifs > 0] == plain[motifs > 0]).all() and (names[names > 0] == plain[names > 0]).all()
     assert ((plain > 0).any(axis=(1, 2)).sum(axis=1) > 1).any() and ((names > 0).any(axis=(1, 2)).sum(axis=1) == (plain > 0).any(axis=(1, 2, 3))).all()
+
+
+def the_onnx_graph_of_a_model_with_a_stride(daemon, other, folder, job):
+    """Blocks of 5 x 5 pixels do not divide the picture of 32 x 32 pixels; the graph gives the daemon's map all the same."""
+    maps = compare_onnx(daemon, folder, daemon.train(stride=5, first_window=3, most_motifs=2))
+    rows, cols, _ = (maps > 0).any(axis=0).nonzero()
+    assert len(rows) > 3 and (rows % 5 == 1).all() and (cols % 5 == 1).all(), (rows, cols)
 
 
 def the_onnx_graph_of_a_model_with_matrices(daemon, other, folder, job):
@@ -816,7 +830,7 @@ CHECKS = [imported_weights_have_the_same_bits, weights_of_every_kind_are_evaluat
           the_hash_chain_can_be_recomputed, an_imported_bundle_contains_the_whole_job, verify_finds_a_changed_step,
           interventions_change_the_answers, the_onnx_graph_computes_the_motif_map,
           the_onnx_graph_of_a_model_that_never_gives_an_empty_map,
-          the_onnx_graph_of_a_model_with_a_limited_number_of_motifs, the_onnx_graph_of_a_model_with_matrices, channels_of_signals_have_a_scale_each, agreement_equals_a_count_in_numpy,
+          the_onnx_graph_of_a_model_with_a_limited_number_of_motifs, the_onnx_graph_of_a_model_with_a_stride, the_onnx_graph_of_a_model_with_matrices, channels_of_signals_have_a_scale_each, agreement_equals_a_count_in_numpy,
           channel_statistics_equal_those_of_numpy, the_attestation_contains_the_hash_of_the_data, predicted_labels_follow_moved_motifs, fasta_gives_the_answers_of_its_array, matrices_have_the_same_numbers_in_every_format]
 
 

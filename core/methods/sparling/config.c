@@ -6,6 +6,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "core/autodiff/ops.h"
 #include "core/nn/dilated.h"
 
 static const char *const sparsity_names[] = {"per-channel", "single",   "l1",        "kl", "noise",
@@ -66,10 +67,13 @@ static int units_reach(const struct sparling_config *config, bool flat)
 struct sparling_geometry sparling_geometry(const struct sparling_config *config)
 {
     struct domain_shape shape = domain_shape(config);
-    int pool = (int)config->pool, flat = shape.rows == 1;
+    int pool = (int)config->pool, flat = shape.rows == 1, stride = (int)config->stride;
     return (struct sparling_geometry){
         .rows = shape.rows,
         .cols = shape.cols,
+        .stride = stride,
+        .inner_rows = blocks_of(shape.rows, stride),
+        .inner_cols = blocks_of(shape.cols, stride),
         .first_h = flat ? 1 : (int)config->first_window,
         .first_w = (int)config->first_window,
         .kernel_h = flat ? 1 : 3,
@@ -78,7 +82,7 @@ struct sparling_geometry sparling_geometry(const struct sparling_config *config)
         .max_pool_w = pool,
         .grid_rows = flat ? 1 : shape.rows / pool,
         .grid_cols = shape.cols / pool,
-        .reach = units_reach(config, flat) + (int)config->first_window - 1,
+        .reach = stride * (units_reach(config, flat) + (int)config->first_window - 1) + 2 * (stride - 1),
     };
 }
 
@@ -181,13 +185,18 @@ static void check_dilated(const struct sparling_config *c, const struct method_f
 /* Extents, and the memory for them, grow with the window of g. Whether data have one row may not be known yet. */
 static void check_window(const struct sparling_config *c, const struct method_faults *faults)
 {
-    int window = units_reach(c, true) + (int)c->first_window;
+    int64_t window = c->stride * (units_reach(c, true) + c->first_window);
     if (c->units + c->narrow_units > SPARLING_UNITS)
         method_fault(faults, "narrow_units", "must be at most %.0f with %.0f units; got %.0f",
                      (double)(SPARLING_UNITS - c->units), (double)c->units, (double)c->narrow_units);
     if (window > SPARLING_WINDOW)
-        method_fault(faults, "dilation", "must give g a window of at most %d positions; with %.0f units it has %d",
-                     SPARLING_WINDOW, (double)c->units, window);
+        method_fault(faults, "dilation", "must give g a window of at most %d positions; with %.0f units it has %.0f",
+                     SPARLING_WINDOW, (double)c->units, (double)window);
+    if (c->stride > 1 && domain_shape(c).rows == 1)
+        method_fault(faults, "stride", "must be 1 for data of one row; got %.0f", (double)c->stride);
+    if (c->stride > 1 && !sparling_thresholds(c))
+        method_fault(faults, "stride", "may be above 1 only with sparsity per-channel or single; got %.0f",
+                     (double)c->stride);
     if (c->first_window % 2 == 0)
         method_fault(faults, "first_window", "must be odd; got %.0f", (double)c->first_window);
 }

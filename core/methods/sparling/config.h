@@ -131,12 +131,14 @@ int sparling_decode_steps(const struct sparling_config *config);
 
 /* Sizes of maps, kernels and windows. For a sequence (one row), kernels and pooling windows have one row. */
 struct sparling_geometry {
-    int rows, cols;         /* sizes of the motif map */
-    int first_h, first_w;   /* kernel of g's first convolution */
-    int kernel_h, kernel_w; /* kernels of g's residual units */
+    int rows, cols;             /* sizes of the motif map */
+    int stride;                 /* g reads blocks of stride x stride positions of the motif map */
+    int inner_rows, inner_cols; /* sizes of the maps of g: a position for each block */
+    int first_h, first_w;       /* kernel of g's first convolution */
+    int kernel_h, kernel_w;     /* kernels of g's residual units */
     int max_pool_h, max_pool_w;
     int grid_rows, grid_cols; /* sizes of the pooled map */
-    int reach;                /* largest distance of two positions whose windows overlap */
+    int reach;                /* largest distance of two positions of the motif map whose windows overlap */
 };
 /* Distance between the taps of a convolution of residual unit `unit`, in data of one row; at most SPARLING_DILATION. */
 int sparling_dilation(const struct sparling_config *config, int unit);

@@ -22,8 +22,8 @@ int64_t sparling_parameters_g(const struct sparling_config *c)
     const struct domain_shape shape = domain_shape(c);
     int64_t taps = (int64_t)map.kernel_h * map.kernel_w, unit = 2 * (2 * w) + 2 * (taps * w * w + w);
     int64_t narrow = 2 * (2 * w) + 2 * (w * w + w);
-    return ((int64_t)domain_planes_read(&shape) * map.first_h * map.first_w * w + w) + c->units * unit +
-           c->narrow_units * narrow + (w * m + m);
+    int64_t planes = (int64_t)domain_planes_read(&shape) * map.stride * map.stride;
+    return (planes * map.first_h * map.first_w * w + w) + c->units * unit + c->narrow_units * narrow + (w * m + m);
 }
 
 int64_t sparling_parameters_sparse(const struct sparling_config *c)
@@ -90,10 +90,10 @@ double sparling_macs(const struct sparling_config *c, int tokens)
     struct sparling_geometry map = sparling_geometry(c);
     double pixels = (double)map.rows * map.cols, w = (double)c->width, m = (double)c->channels_motif;
     double d = (double)c->channels, f = (double)c->feed_forward, n = (double)map.grid_rows * map.grid_cols;
-    double taps = (double)map.kernel_h * map.kernel_w,
-           in = (double)domain_shape(c).channels * map.first_h * map.first_w;
+    double taps = (double)map.kernel_h * map.kernel_w, inner = (double)map.inner_rows * map.inner_cols,
+           in = (double)domain_shape(c).channels * map.stride * map.stride * map.first_h * map.first_w;
     double layers = (double)c->layers, t = tokens, v = sparling_vocabulary(c);
-    double g = pixels * (in * w + ((double)c->units * taps + (double)c->narrow_units) * 2 * w * w + w * m);
+    double g = inner * (in * w + ((double)c->units * taps + (double)c->narrow_units) * 2 * w * w + w * m);
     g *= c->strands == STRANDS_BOTH ? 2 : 1;
     if (domain_shape(c).positions)
         return g + pixels * sparling_dilated_macs(c);
@@ -165,23 +165,40 @@ static double unit_partials(const struct sparling_config *c)
 {
     struct sparling_geometry g = sparling_geometry(c);
     double taps = (double)g.kernel_h * g.kernel_w, w = pad_channels((double)c->width), batch = (double)c->batch;
-    double strips = fmin(ceil(8 / batch), ceil(g.rows / 8.0)), passes = c->strands == STRANDS_BOTH ? 2 : 1;
+    double strips = fmin(ceil(8 / batch), ceil(g.inner_rows / 8.0)), passes = c->strands == STRANDS_BOTH ? 2 : 1;
     return passes * batch * strips * 2 * w * w * ((double)c->units * taps + (double)c->narrow_units);
 }
 
-/* Number of positions of the map of one input, including its padding. */
+/* Numbers of positions of the maps of one input, including their padding: map_positions() of the motif map,
+ * inner_positions() of the maps of g. */
 static double map_positions(const struct sparling_config *c)
 {
     struct sparling_geometry g = sparling_geometry(c);
     return ((double)g.rows + 2 * (g.kernel_h / 2)) * ((double)g.cols + 2);
 }
 
+static double inner_positions(const struct sparling_config *c)
+{
+    struct sparling_geometry g = sparling_geometry(c);
+    return ((double)g.inner_rows + 2 * (g.kernel_h / 2)) * ((double)g.inner_cols + 2);
+}
+
+/* Floats that a stride adds for one input: the planes of the blocks, their copies for the taps of the first
+ * convolution, and `versions` maps of motifs that are larger than those of g. */
+static double stride_floats(const struct sparling_config *c, double versions)
+{
+    struct sparling_geometry g = sparling_geometry(c);
+    double pixels = (double)domain_shape(c).channels * g.inner_rows * g.inner_cols * g.stride * g.stride;
+    double copies = pixels * (1 + (double)g.first_h * g.first_w);
+    return g.stride > 1 ? copies + versions * map_positions(c) * pad_channels((double)c->channels_motif) : 0;
+}
+
 /* Floats that g needs for one input: the maps that it keeps between forward and backward, four for each residual
  * unit, and gradients. Gradients reuse buffers, so three gradient maps are enough. */
 static double motif_model_floats(const struct sparling_config *c)
 {
-    double map = map_positions(c), w = pad_channels((double)c->width), m = pad_channels((double)c->channels_motif);
-    double maps = map * (w * (1 + 4 * (double)(c->units + c->narrow_units) + 3) + 3 * m);
+    double map = inner_positions(c), w = pad_channels((double)c->width), m = pad_channels((double)c->channels_motif);
+    double maps = map * (w * (1 + 4 * (double)(c->units + c->narrow_units) + 3) + 3 * m) + stride_floats(c, 2);
     return c->strands == STRANDS_BOTH ? 2 * maps + map * 3 * m : maps;
 }
 
@@ -225,8 +242,8 @@ static double attention_floats(const struct sparling_config *c, double inputs, b
 static double collected_bytes(const struct sparling_config *c)
 {
     struct sparling_geometry map = sparling_geometry(c);
-    double values =
-        (double)c->batch * map.rows * map.cols * (c->sparsity == SPARSITY_SINGLE ? (double)c->channels_motif : 1);
+    double values = (double)c->batch * map.inner_rows * map.inner_cols *
+                    (c->sparsity == SPARSITY_SINGLE ? (double)c->channels_motif : 1);
     double groups = c->sparsity == SPARSITY_SINGLE ? 1 : (double)c->channels_motif;
     double keep = c->accumulate_elements > 0 ? (double)c->accumulate_elements
                   : c->accumulate_motifs > 0 ? 2 * ceil(c->accumulate_motifs) + 8
@@ -249,7 +266,7 @@ static const double RECTIFIED = 0.5;
 static double active_share(const struct sparling_config *c)
 {
     struct sparling_geometry map = sparling_geometry(c);
-    double values = (double)(c->total_samples - c->batch) * map.rows * map.cols, collected = 0;
+    double values = (double)(c->total_samples - c->batch) * map.inner_rows * map.inner_cols, collected = 0;
     if (sparling_collects(c))
         collected =
             c->accumulate_elements > 0 ? (double)c->accumulate_elements : c->accumulate_motifs / c->density_start;
@@ -296,8 +313,8 @@ static double evaluation_floats(const struct sparling_config *c)
     double w = pad_channels((double)c->width), m = pad_channels((double)c->channels_motif);
     if (domain_shape(c).positions)
         return FORWARD * all;
-    return passes * map_positions(c) * (w * (1 + 4 * (double)(c->units + c->narrow_units)) + VERSIONS * m) +
-           FORWARD * (all - model);
+    return passes * inner_positions(c) * (w * (1 + 4 * (double)(c->units + c->narrow_units)) + VERSIONS * m) +
+           stride_floats(c, VERSIONS) + FORWARD * (all - model);
 }
 
 /* Bytes that op_tally() needs: numbers that it stores for each position, and the tables of its threads. */
@@ -307,7 +324,7 @@ static double tally_bytes(const struct sparling_config *c)
     double names = sparling_presence_names(c), longest = domain_shape(c).longest,
            most = longest > 1 ? longest : MOST, /* a label of one token may be a count, which can be large */
         threads = c->threads > 0 ? (double)c->threads : METHOD_ASSUMED_THREADS;
-    return c->tally_weight > 0 ? map_positions(c) * (4 * (double)c->batch * names + 8 * threads * (most + 4)) : 0;
+    return c->tally_weight > 0 ? inner_positions(c) * (4 * (double)c->batch * names + 8 * threads * (most + 4)) : 0;
 }
 
 /* Bytes that the searches for enriched motifs need (genomics/enriched_filters.c, genomics/missed_motifs.c): a byte for

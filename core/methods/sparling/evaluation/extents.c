@@ -189,9 +189,9 @@ struct extent_work {
     double *scores;   /* [probes] */
 };
 
-/* A crop of the input around a motif, and the motif's position in it. */
+/* A crop of the input around a motif, the motif's position in it, and the position of the motif's score. */
 struct crop {
-    int top, left, rows, cols, row, col;
+    int top, left, rows, cols, row, col, score_row, score_col;
 };
 
 /* ---- memory and checkpoints ------------------------------------------------------------------------- */
@@ -342,7 +342,7 @@ static enum status extents_begin(struct method_run *run, struct error *err)
     const struct domain_shape *shape = &run->domain.shape;
     struct extents *e = &run->evaluation.extents;
     size_t inputs = domain_inputs(shape);
-    int half = half_of(run), side = 2 * half + 1;
+    int half = half_of(run), side = 2 * half + 2 * (int)run->config.stride - 1;
     bool flat = shape->rows == 1;
     struct extent_work *w = calloc(1, sizeof *w);
     e->work = w;
@@ -443,16 +443,21 @@ static int clipped(int value, int most)
     return value < 0 ? 0 : value > most ? most : value;
 }
 
+/* With a stride, a crop consists of whole blocks, those of the sample. Its size may decide otherwise than that of the
+ * sample which pixel of a block has the block's score. */
 static struct crop crop_of(const struct method_run *run, const struct extent_candidate *at)
 {
     const struct domain_shape *shape = &run->domain.shape;
-    int half = half_of(run), rows = shape->rows > 1 ? half : 0;
+    int half = half_of(run), rows = shape->rows > 1 ? half : 0, block = (int)run->config.stride;
     int row = (int)at->row, col = (int)at->col;
-    struct crop crop = {.top = clipped(row - rows, shape->rows), .left = clipped(col - half, shape->cols)};
-    crop.rows = clipped(row + rows + 1, shape->rows) - crop.top;
-    crop.cols = clipped(col + half + 1, shape->cols) - crop.left;
+    struct crop crop = {.top = clipped(row - rows, shape->rows) / block * block,
+                        .left = clipped(col - half, shape->cols) / block * block};
+    crop.rows = clipped(blocks_of(row + rows + 1, block) * block, shape->rows) - crop.top;
+    crop.cols = clipped(blocks_of(col + half + 1, block) * block, shape->cols) - crop.left;
     crop.row = row - crop.top;
     crop.col = col - crop.left;
+    crop.score_row = crop.row / block * block + block_pixel(crop.rows, block);
+    crop.score_col = crop.col / block * block + block_pixel(crop.cols, block);
     return crop;
 }
 
@@ -519,8 +524,9 @@ static enum status score(struct method_run *run, const struct crop *crop, int64_
             return no_memory(err);
         tensor_to_planes(map, planes);
         for (int i = 0; i < count; i++)
-            w->scores[first + i] = (double)planes[((size_t)i * (size_t)channels + (size_t)channel) * positions +
-                                                  (size_t)crop->row * (size_t)crop->cols + (size_t)crop->col];
+            w->scores[first + i] =
+                (double)planes[((size_t)i * (size_t)channels + (size_t)channel) * positions +
+                               (size_t)crop->score_row * (size_t)crop->cols + (size_t)crop->score_col];
     }
     return STATUS_OK;
 }

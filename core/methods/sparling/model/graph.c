@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/autodiff/ops.h"
 #include "core/methods/sparling/model/graph.h"
 
 enum { NAME = 64, BASES = 4 };
@@ -56,6 +57,55 @@ static void node(struct writing *w, const char *op, const char *name, const char
     snprintf(result, sizeof result, "%s.%s", name, op);
     w->out->node(w->out->context, op, inputs, count + 1, result, attributes, attribute_count);
     snprintf(w->value, sizeof w->value, "%.63s", result);
+}
+
+/* Writes the first convolution: with a stride, as a convolution of the input's pixels. Its kernel has the pixels of the
+ * blocks that op_space_to_depth() makes channels, and its padding completes the blocks at the edges. */
+static void first_conv(struct writing *w, const struct network *n)
+{
+    static const char *const parts[] = {"weight", "bias"};
+    const struct weight *of = n->first.w;
+    int64_t s = n->map.stride, high = of->dim[2], wide = of->dim[3];
+    const int64_t dim[4] = {of->dim[0], of->dim[1] / (s * s), high * s, wide * s}, top = high / 2 * s,
+                  left = wide / 2 * s, bottom = top + n->map.inner_rows * s - n->map.rows,
+                  right = left + n->map.inner_cols * s - n->map.cols;
+    const struct graph_attribute attributes[] = {{"kernel_shape", 2, {dim[2], dim[3]}, 0},
+                                                 {"pads", 4, {top, left, bottom, right}, 0},
+                                                 {"strides", 2, {s, s}, 0}};
+    real *weight = malloc(of->count * sizeof *weight), *to = weight;
+    w->failed |= !weight;
+    for (int64_t plane = 0; weight && plane < dim[0] * dim[1]; plane++)
+        for (int64_t row = 0; row < dim[2]; row++)
+            for (int64_t col = 0; col < dim[3]; col++)
+                *to++ = of->value[((plane * s * s + row % s * s + col % s) * high + row / s) * wide + col / s];
+    if (weight)
+        constant(w, "g.first", parts[0], 4, dim, weight);
+    free(weight);
+    constant(w, "g.first", parts[1], 1, dim, n->first.b->value);
+    node(w, "Conv", "g.first", parts, 2, attributes, 3);
+}
+
+/* Writes op_spread(): a transposed convolution of each channel, whose kernel is 1 at one pixel of a block. */
+static void spread(struct writing *w, const struct network *n)
+{
+    static const char *const parts[] = {"pixel"};
+    const struct sparling_geometry *map = &n->map;
+    int64_t s = map->stride, channels = n->config.channels_motif;
+    const int64_t dim[4] = {channels, 1, s, s},
+                  pixel = block_pixel(map->rows, (int)s) * s + block_pixel(map->cols, (int)s);
+    const struct graph_attribute attributes[] = {
+        {"kernel_shape", 2, {s, s}, 0},
+        {"pads", 4, {0, 0, map->inner_rows * s - map->rows, map->inner_cols * s - map->cols}, 0},
+        {"strides", 2, {s, s}, 0},
+        {"group", GRAPH_ONE, {channels}, 0}};
+    real *weight = calloc((size_t)(channels * s * s), sizeof *weight);
+    w->failed |= !weight;
+    for (int64_t c = 0; weight && c < channels; c++)
+        weight[c * s * s + pixel] = R(1.0);
+    if (weight)
+        constant(w, "spread", parts[0], 4, dim, weight);
+    free(weight);
+    node(w, "ConvTranspose", "spread", parts, 1, attributes, 4);
 }
 
 static void conv(struct writing *w, const char *name, const struct conv *layer, int dilation)
@@ -223,8 +273,8 @@ static void find_peaks(struct writing *w, const struct network *n, const char *n
     snprintf(lower, sizeof lower, "%s.lower", name);
     snprintf(zero, sizeof zero, "%s.zero", name);
     snprintf(peaks, sizeof peaks, "%s.peaks", name);
-    high = high < n->map.rows ? high : n->map.rows - 1;
-    wide = wide < n->map.cols ? wide : n->map.cols - 1;
+    high = high < n->map.inner_rows ? high : n->map.inner_rows - 1;
+    wide = wide < n->map.inner_cols ? wide : n->map.inner_cols - 1;
     const struct graph_attribute window[] = {{"kernel_shape", 2, {2 * high + 1, 2 * wide + 1}, 0},
                                              {"pads", 4, {high, wide, high, wide}, 0}};
     const char *inputs[] = {w->value};
@@ -277,7 +327,7 @@ static void limit(struct writing *w, const struct network *n)
     char largest[NAME];
     snprintf(largest, sizeof largest, "limit.largest.%d", most);
     w->out->constant(w->out->context, "limit.zero", 1, one, zero);
-    find_peaks(w, n, "limit", network_near(n));
+    find_peaks(w, n, "limit", network_near(n) / n->map.stride);
     take_step(w, &(struct graph_step){"Flatten", {"limit.peaks"}, "limit.flat"});
     take_step(w, &(struct graph_step){"Transpose", {"limit.flat"}, "limit.values.0"});
     for (int i = 0; i <= most; i++)
@@ -311,6 +361,8 @@ static void sparse(struct writing *w, const struct network *n)
         limit(w, n);
     if (n->config.sparsity != SPARSITY_IDENTITY)
         node(w, "Relu", "sparse", NULL, 0, NULL, 0);
+    if (n->map.stride > 1)
+        spread(w, n);
 }
 
 /* Scales the input, so that the graph reads values as in the data set. */
@@ -346,7 +398,7 @@ enum status network_graph(const struct network *n, const struct graph_writer *ou
                          "a model that reads both strands has no graph; its field strands is both");
     out->input(out->context, "input", 4, input);
     scale_input(&w, n);
-    conv(&w, "g.first", &n->first, 1);
+    first_conv(&w, n);
     for (int i = 0; i < (int)(c->units + c->narrow_units); i++) {
         snprintf(name, sizeof name, "g.units.%d", i);
         unit(&w, name, &n->unit[i], (int)c->width, n->shape.rows == 1 && i < c->units ? sparling_dilation(c, i) : 1);

@@ -17,8 +17,8 @@ static void build_g(struct network *n)
 {
     const struct sparling_config *c = &n->config;
     int width = (int)c->width, motifs = (int)c->channels_motif;
-    conv_layer_build(&n->first, n->params, "g.first", domain_planes_read(&n->shape), width, n->map.first_h,
-                     n->map.first_w);
+    int planes = domain_planes_read(&n->shape) * n->map.stride * n->map.stride;
+    conv_layer_build(&n->first, n->params, "g.first", planes, width, n->map.first_h, n->map.first_w);
     for (int i = 0; i < (int)c->units; i++) {
         char name[32];
         snprintf(name, sizeof name, "g.units.%d", i);
@@ -282,6 +282,8 @@ static struct tensor *activate(struct exec *e, struct network *n, struct tensor 
     return op_threshold(e, p, half, true);
 }
 
+/* Applies the bottleneck to a map of g. The result has the size of the motif map. `density` is a share of the positions
+ * of the motif map; only one of each block can be active. */
 static struct tensor *bottleneck(struct exec *e, struct network *n, struct tensor *z, double density,
                                  struct tensor **penalty)
 {
@@ -306,17 +308,22 @@ static struct tensor *bottleneck(struct exec *e, struct network *n, struct tenso
         return map;
     }
     }
-    return sparse_forward(e, n->sparse, z, density, false);
+    const struct sparling_geometry *size = &n->map;
+    double each = (double)size->rows * size->cols / ((double)size->inner_rows * size->inner_cols);
+    z = sparse_forward(e, n->sparse, z, fmin(1, density * each), false);
+    return op_spread(e, z, size->rows, size->cols, size->stride, 0);
 }
 
 /* Computes g without its last layer. */
 static struct tensor *features(struct exec *e, struct network *n, const real *inputs, int count,
                                const struct domain_shape *s)
 {
-    int halo = n->map.kernel_h / 2;
-    struct tensor *x =
-        s->words > 0 ? op_conv_words(e, inputs, count, s->cols, halo, n->first.w, n->first.b)
-                     : op_conv_planar(e, inputs, count, s->channels, s->rows, s->cols, halo, n->first.w, n->first.b);
+    int halo = n->map.kernel_h / 2, block = n->map.stride, planes = s->channels * block * block;
+    if (s->words == 0)
+        inputs = op_space_to_depth(e, inputs, count * s->channels, s->rows, s->cols, block);
+    struct tensor *x = s->words > 0 ? op_conv_words(e, inputs, count, s->cols, halo, n->first.w, n->first.b)
+                                    : op_conv_planar(e, inputs, count, planes, blocks_of(s->rows, block),
+                                                     blocks_of(s->cols, block), halo, n->first.w, n->first.b);
     for (int i = 0; i < (int)(n->config.units + n->config.narrow_units); i++) {
         bool dilated = s->rows == 1 && i < n->config.units && sparling_dilation(&n->config, i) > 1;
         exec_done_from(e, n->unit[i].norm1.gain);
@@ -427,7 +434,7 @@ static struct tensor *select_motifs(struct exec *e, struct network *n, struct te
 {
     z = peaks(e, n, lift(e, n, z));
     int most = e->training ? 0 : network_most(n);
-    return most > 0 ? op_limit(e, z, sparse_thresholds(n->sparse), most, network_near(n)) : z;
+    return most > 0 ? op_limit(e, z, sparse_thresholds(n->sparse), most, network_near(n) / n->map.stride) : z;
 }
 
 struct tensor *network_motifs_extras(struct exec *e, struct network *n, const real *inputs, int count, double density,
@@ -472,23 +479,24 @@ void network_follow_scale(struct exec *e, struct network *n, struct tensor *moti
         (void)rms_scale_forward(e, &n->scale, op_max_pool_rows(e, motifs, n->map.max_pool_h, n->map.max_pool_w));
 }
 
-/* Subtracts the thresholds, if there are any. */
-static struct tensor *above(struct exec *e, struct network *n, struct tensor *z)
+/* Subtracts the thresholds, if there are any. With a stride, positions at which no motif can be get -INFINITY. */
+static struct tensor *above(struct exec *e, struct network *n, struct tensor *z, const struct domain_shape *shape)
 {
     const real *thresholds = sparse_thresholds(n->sparse);
-    return thresholds ? op_threshold(e, z, thresholds, false) : z;
+    z = thresholds ? op_threshold(e, z, thresholds, false) : z;
+    return op_spread(e, z, shape->rows, shape->cols, n->map.stride, -INFINITY);
 }
 
 struct tensor *network_scores(struct exec *e, struct network *n, const real *inputs, int count,
                               const struct domain_shape *shape)
 {
-    return above(e, n, normalised(e, n, inputs, count, shape, NULL));
+    return above(e, n, normalised(e, n, inputs, count, shape, NULL), shape);
 }
 
 struct tensor *network_window(struct exec *e, struct network *n, const real *inputs, int count,
                               const struct domain_shape *shape)
 {
-    return above(e, n, peaks(e, n, normalised(e, n, inputs, count, shape, NULL)));
+    return above(e, n, peaks(e, n, normalised(e, n, inputs, count, shape, NULL)), shape);
 }
 
 struct tensor *network_motifs(struct exec *e, struct network *n, const real *inputs, int count, double density)

@@ -91,7 +91,7 @@ struct network_extras {
     struct tensor *penalty; /* the term that `sparsity` l1, scaled-l1 or kl adds to the loss, else NULL */
     struct tensor
         *scores; /* with an objective of g's own: [count][motif channels] the pooled map before the bottleneck */
-    struct tensor *before; /* the map before the bottleneck */
+    struct tensor *before; /* the map of g before the bottleneck, with a position for each block (stride) */
 };
 struct tensor *network_motifs_extras(struct exec *e, struct network *network, const real *inputs, int count,
                                      double density, struct network_extras *extras);
@@ -102,7 +102,7 @@ int network_most(const struct network *network);
 /* Distance of the limit network_most(): two maxima of a channel count as one motif if they are at most this many rows
  * and at most this many columns apart. */
 int network_near(const struct network *network);
-/* The features that g's last layer reads: a map of `width` channels. */
+/* The features that g's last layer reads: a map of `width` channels with a position for each block (stride). */
 struct tensor *network_features(struct exec *e, struct network *network, const real *inputs, int count);
 /* The scores of network_motifs_extras() for the reverse complements of the inputs, which must be bases. Only networks
  * with an objective of g's own have scores. */
@@ -115,7 +115,8 @@ struct tensor *network_presence(struct exec *e, struct network *network, struct 
  * head. */
 void network_follow_scale(struct exec *e, struct network *network, struct tensor *motifs);
 /* Scores of the motif map before the ReLU, with the thresholds subtracted if there are any. Thresholds do not move.
- * shape: sizes of the inputs, which may differ from the domain's. */
+ * With a stride, positions at which no motif can be have the score -INFINITY. shape: sizes of the inputs, which may
+ * differ from the domain's. */
 struct tensor *network_scores(struct exec *e, struct network *network, const real *inputs, int count,
                               const struct domain_shape *shape);
 /* Scores as of network_scores(), but at most 0 where a channel with a matrix has no peak. The motifs are the positions

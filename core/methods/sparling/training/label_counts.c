@@ -26,7 +26,8 @@ int tally_of(const struct method_run *run, const struct domain_truth *truth, int
 void tally_follow(struct method_run *run, const double *count, const double *share)
 {
     struct presence_phase *p = &run->presence;
-    double positions = (double)run->domain.shape.rows * run->domain.shape.cols, motifs = 0;
+    const struct sparling_geometry map = sparling_geometry(&run->config);
+    double positions = (double)map.inner_rows * map.inner_cols, motifs = 0;
     p->exact = p->counted >= 0;
     for (int k = 0; k < p->names; k++) {
         p->exact |= count[k] > share[k] * (1 + 1e-9);

@@ -94,6 +94,7 @@ enum status presence_open(struct method_run *run, struct error *err)
 {
     const struct sparling_config *c = &run->config;
     struct presence_phase *p = &run->presence;
+    const struct sparling_geometry map = sparling_geometry(c);
     p->names = sparling_presence_names(c);
     p->counted = presence_counted(run);
     p->occurs = calloc((size_t)c->batch * (size_t)(p->names + 1), sizeof *p->occurs);
@@ -107,7 +108,7 @@ enum status presence_open(struct method_run *run, struct error *err)
         return error_memory(err, "the presence objective");
     for (int k = 0; k < p->names; k++) {
         p->weight[k] = R(1.0);
-        p->offset[k] = (real)-log((double)run->domain.shape.rows * run->domain.shape.cols);
+        p->offset[k] = (real)-log((double)map.inner_rows * map.inner_cols);
     }
     for (int64_t i = 0; i < c->channels_motif; i++)
         p->share[i] = 1;

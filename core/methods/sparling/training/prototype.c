@@ -85,9 +85,9 @@ struct search {
 
 static enum status open_search(struct method_run *run, int name, struct search *s, struct error *err)
 {
-    const struct domain_shape *shape = &run->domain.shape;
+    const struct sparling_geometry *map = &run->network->map;
     size_t width = (size_t)run->config.width;
-    *s = (struct search){.name = name, .width = (int)width, .positions = shape->rows * shape->cols};
+    *s = (struct search){.name = name, .width = (int)width, .positions = map->inner_rows * map->inner_cols};
     s->random = philox_stream((uint64_t)run->config.seed, STREAM, (uint64_t)run->updates * 4096 + (uint64_t)name);
     s->mean = calloc(width, sizeof *s->mean);
     s->square = calloc(width * width, sizeof *s->square);

@@ -202,6 +202,13 @@ static const struct presence *names(struct kit *k)
 
 OP(planar, op_conv_planar(e, k->values[16], 2, 1, 6, 8, 1, k->planar, k->b),
    op_conv_planar(e, k->values[16], 2, 1, 6, 8, 1, k->w11, k->b))
+OP(planar_blocks, op_conv_planar(e, op_space_to_depth(e, k->values[16], 2, 6, 8, 4), 2, 16, 2, 2, 1, k->w11, k->b),
+   op_conv_planar(e, op_space_to_depth(e, k->values[16], 2, 6, 8, 4), 2, 4, 2, 2, 1, k->w11, k->b))
+OP(spread, op_spread(e, k->map, 11, 16, 2, 0), op_spread(e, k->map, 14, 16, 2, 0))
+OP(thin_spread,
+   op_max_pool_rows(
+       e, op_spread(e, op_threshold(e, op_conv(e, k->map, k->w33, k->b, NULL), k->mostly, true), 16, 22, 3, 0), 4, 4),
+   NONE)
 static const real word_numbers[2 * 8] = {1, 2, 0, 4, 4, 3, 1, 1, 0, 0, 2, 2, 2, 3, 3, 1};
 OP(words, op_conv_words(e, word_numbers, 2, 8, 0, k->words, k->b),
    op_conv_words(e, word_numbers, 2, 8, 0, k->w33, k->b))
@@ -312,6 +319,9 @@ static const struct {
     const char *name;
     operation *run;
 } operations[] = {ENTRY(planar),
+                  ENTRY(planar_blocks),
+                  ENTRY(spread),
+                  ENTRY(thin_spread),
                   ENTRY(words),
                   ENTRY(conv),
                   ENTRY(conv1),
@@ -461,7 +471,8 @@ static void operation_on_null_returns_null(void **state)
         for (struct tensor **t = from; t <= to; t++)
             *t = NULL;
         struct tensor *out = operations[i].run(&k.exec, &k, true);
-        bool of_weights = operations[i].run == planar || operations[i].run == words || operations[i].run == embedding ||
+        bool of_weights = operations[i].run == planar || operations[i].run == planar_blocks ||
+                          operations[i].run == words || operations[i].run == embedding ||
                           operations[i].run == weight_rows || operations[i].run == sigma_prior ||
                           operations[i].run == penalty_1 || operations[i].run == penalty_2;
         if ((out != NULL) != of_weights)
@@ -504,7 +515,7 @@ static void wrong_shapes_are_refused_with_the_name_of_the_operation(void **state
         refused += status == STATUS_INTERNAL;
         end(&k);
     }
-    assert_int_equal(refused, 38);
+    assert_int_equal(refused, 40);
     close_kit(&k);
 }
 

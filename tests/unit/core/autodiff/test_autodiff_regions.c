@@ -150,6 +150,7 @@ struct net {
     double density;
     const real *planes;
     int vocabulary; /* > 0: the network begins with words instead of with planes */
+    int block;      /* > 1: the motif map is spread, with a pixel for each block */
     struct weight *first_w, *first_b, *w[4], *b[4], *last_w, *last_b, *embed_w, *embed_b;
     struct batch_norm norm[5];
     real t[40];
@@ -176,6 +177,8 @@ static struct tensor *build_net(struct probe *p, const void *context)
     }
     x = op_batch_norm(e, op_conv(e, x, n->last_w, n->last_b, NULL), &n->norm[4], false);
     x = op_threshold(e, x, n->t, !n->raw);
+    if (n->block > 1 && !n->raw)
+        x = op_spread(e, x, n->in.height * n->block - 1, n->in.width * n->block, n->block, 0);
     int ph = n->in.height < 3 ? 1 : 3;
     if (n->raw || n->reader == READ_MAP)
         return x;
@@ -350,6 +353,7 @@ static void sparse_backward_equals_dense_backward(void **state)
                                .affine = i % 3,
                                .density = densities[i / 6],
                                .input = i % 5 == 1,
+                               .block = i % 4 == 3 ? 0 : 1 + i % 4,
                                .fused = i % 3 == 1},
                   false);
     /* nets on sequences (images of height 1), with enough channels for several blocks */

@@ -185,6 +185,8 @@ static void sparse_backward_gives_same_gradients(void **state)
                                               {NULL, NULL}},
               densities[i], false, i < 3);
     }
+    check((const struct config_setting[]){{"width", "16"}, {"stride", "3"}, {"first_window", "3"}, {NULL, NULL}}, 2e-3,
+          true, 0);
     check((const struct config_setting[]){{"width", "64"}, {"sparsity", "single"}, {NULL, NULL}}, 1e-3, false, 1);
     check((const struct config_setting[]){{"width", "8"}, {"motifs", "1"}, {"batch_norm", "none"}, {NULL, NULL}}, 1e-3,
           true, 0);

@@ -291,6 +291,10 @@ static void cross_field_faults_name_their_field(void **state)
     make(&config,
          (const struct config_setting[]){{"domain", "splicing"}, {"dilation", "2"}, {"units", "20"}, {NULL, NULL}});
     assert_string_equal(faults_of(&config).field, "dilation");
+    make(&config, (const struct config_setting[]){{"domain", "splicing"}, {"stride", "2"}, {NULL, NULL}});
+    assert_string_equal(faults_of(&config).field, "stride");
+    make(&config, (const struct config_setting[]){{"stride", "2"}, {"sparsity", "l1"}, {NULL, NULL}});
+    assert_string_equal(faults_of(&config).field, "stride");
     make(&config, (const struct config_setting[]){{"hold_below", "0.4"}, {"backward", "sparse"}, {NULL, NULL}});
     assert_int_equal(faults_of(&config).count, 0);
 }

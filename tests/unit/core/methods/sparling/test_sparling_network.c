@@ -66,6 +66,7 @@ static void parameters_match_the_estimate(void **state)
         {{"batch_norm", "plain"}, {"positions", "grid"}, {"embed_order", "pool-then-embed"}, {NULL, NULL}},
         {{"batch_norm", "none"}, {"layers", "3"}, {"units", "2"}, {NULL, NULL}},
         {{"motif_scale", "rms"}, {"embed_order", "pool-then-embed"}, {"lstm", "false"}, {NULL, NULL}},
+        {{"stride", "4"}, {"first_window", "3"}, {NULL, NULL}},
     };
     for (size_t i = 0; i < sizeof variants / sizeof variants[0]; i++) {
         struct setup s;
@@ -75,6 +76,30 @@ static void parameters_match_the_estimate(void **state)
                                                               sparling_parameters_h(&s.config));
         close_setup(&s);
     }
+}
+
+/* Image 47 x 47 and stride 4: 12 x 12 blocks, those at the edges with three pixels. */
+static void a_stride_keeps_positions_density_and_scores(void **state)
+{
+    enum { SIDE = 47, MOTIFS = 4, IMAGES = 8, ALL = IMAGES * MOTIFS * SIDE * SIDE };
+    static float planes[ALL], scores[ALL];
+    struct setup s;
+    open_setup(&s,
+               (const struct config_setting[]){{"stride", "4"}, {"image_size", "47"}, {"momentum", "0"}, {NULL, NULL}});
+    const struct sparling_geometry *map = &s.network->map;
+    assert_true(map->rows == SIDE && map->inner_rows == 12 && map->reach == 4 * 4 + 6);
+    const struct batch *batch = take(&s, &(struct batch_request){.seed = 3, .count = IMAGES}, NULL);
+    exec_begin(&s.exec, true, 0);
+    struct tensor *motifs = network_motifs(&s.exec, s.network, batch->images, IMAGES, 0.01);
+    assert_near(network_density(motifs), 0.01, 0.001);
+    exec_begin(&s.exec, false, 0);
+    tensor_to_planes(network_motifs(&s.exec, s.network, batch->images, IMAGES, 1), planes);
+    tensor_to_planes(network_scores(&s.exec, s.network, batch->images, IMAGES, &s.network->shape), scores);
+    for (int i = 0; i < ALL; i++) {
+        bool own = i / SIDE % SIDE % 4 == 1 && i % SIDE % 4 == 1;
+        assert_true(own ? planes[i] == fmaxf(0, scores[i]) : planes[i] == 0 && scores[i] == -INFINITY);
+    }
+    close_setup(&s);
 }
 
 static void paper_network_has_46030634_parameters(void **state)
@@ -377,6 +402,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(parameters_match_the_estimate),
+        cmocka_unit_test(a_stride_keeps_positions_density_and_scores),
         cmocka_unit_test(paper_network_has_46030634_parameters),
         cmocka_unit_test(decoding_agrees_with_teacher_forcing),
         cmocka_unit_test(with_a_motif_floor_the_head_sees_the_kind_of_a_weak_motif),
