@@ -3,6 +3,8 @@
 
 #include <math.h>
 
+#include "core/autodiff/ops.h"
+
 /* Number of motif channels if targets are numbers, because numbers do not say how many kinds of motifs there are. */
 enum { NUMBER_CHANNELS = 8 };
 
@@ -30,11 +32,24 @@ static int64_t signal_units(int64_t cols, int64_t first)
     return units;
 }
 
+/* Returns the stride of a picture: the smallest power of two with which g has at most MOST_POSITIONS positions. The
+ * time of a training grows with this number. Recordings and data of one row keep their positions. */
+static int64_t stride_of(const struct sparling_config *config, const struct dataset_facts *facts)
+{
+    enum { MOST_POSITIONS = 4096, MOST_STRIDE = 16 };
+    int rows = (int)config->dataset.rows, cols = (int)config->dataset.cols, stride = 1;
+    bool picture = rows > 1 && !facts->sound && sparling_thresholds(config);
+    while (picture && stride < MOST_STRIDE && blocks_of(rows, stride) * blocks_of(cols, stride) > MOST_POSITIONS)
+        stride *= 2;
+    return stride;
+}
+
 /* Sets the window and the width of g. The first convolution is as wide as a whole motif, and only few residual units
  * follow. Such a g has few weights, so it generalises better than one of many small kernels, and it marks motifs in the
  * middle of their windows.
  * - Pictures: the window has 21 positions. If pictures are small and each has one class, such as a texture, the
- *   evidence may be anywhere, so the window contains the whole picture, up to 39 pixels.
+ *   evidence may be anywhere, so the window contains the whole picture, up to 39 pixels. In large pictures g reads
+ *   blocks of pixels (stride_of()), and the window has 13 blocks of 2 x 2 pixels, or 11 larger ones.
  * - Signals: a motif may have a few positions or half of the sample, so the first convolution has 5 positions and the
  *   window doubles with each residual unit. A unit adds to the features of the units before it, so g sees short motifs
  *   as well as long ones.
@@ -57,12 +72,23 @@ static void fit_window(struct sparling_config *config, const struct method_given
                          : rest; /* number of units after a first convolution that is 15 pixels wide */
     if (line && !text && !sound && !has(given, "dilation"))
         config->dilation = 2;
+    if (!has(given, "stride"))
+        config->stride = stride_of(config, facts);
     bool doubles = line && config->dilation == 2;
-    int units = sound ? 5 : bases ? 4 : text ? 1 : line ? 2 : whole ? all : 3;
+    int units = sound                        ? 5
+                : bases                      ? 4
+                : text                       ? 1
+                : line || config->stride > 1 ? 2
+                : whole                      ? all
+                                             : 3,
+        picture = config->stride > 2   ? 3
+                  : config->stride > 1 ? 5
+                  : whole              ? 15
+                                       : 9;
     if (!has(given, "width") && bases)
         config->width = 32;
     if (!has(given, "first_window"))
-        config->first_window = sound ? 1 : doubles ? 5 : line ? 4 * (tenth - units) + (bases ? 3 : 1) : whole ? 15 : 9;
+        config->first_window = sound ? 1 : doubles ? 5 : line ? 4 * (tenth - units) + (bases ? 3 : 1) : picture;
     if (!has(given, "units"))
         config->units = doubles ? signal_units(c->cols, config->first_window) : units;
 }

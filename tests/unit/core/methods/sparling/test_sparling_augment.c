@@ -222,6 +222,26 @@ static void signals_get_long_windows_and_random_changes(void **state)
     }
 }
 
+static void large_pictures_get_a_stride(void **state)
+{
+    static const int cases[][4] = {/* rows, columns, stride, first window */
+                                   {64, 64, 1, 9},
+                                   {96, 96, 2, 5},
+                                   {40, 120, 2, 5},
+                                   {128, 160, 4, 3},
+                                   {256, 256, 4, 3}};
+    const struct dataset_facts picture = {.mean = 1}, sound = {.mean = 1, .sound = true};
+    for (int i = 0; i < 5; i++) {
+        struct sparling_config c = line_of(1, cases[i][1]);
+        c.dataset.rows = cases[i][0];
+        dataset_fit(&c, NULL, &picture);
+        assert_true(c.stride == cases[i][2] && c.first_window == cases[i][3] && c.units == (c.stride > 1 ? 2 : 3));
+        c.stride = 1;
+        dataset_fit(&c, NULL, &sound);
+        assert_int_equal(c.stride, 1);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -233,6 +253,7 @@ int main(void)
         cmocka_unit_test(an_erased_patch_has_the_stated_size),
         cmocka_unit_test(mirrored_pictures_have_four_forms),
         cmocka_unit_test(signals_get_long_windows_and_random_changes),
+        cmocka_unit_test(large_pictures_get_a_stride),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
