@@ -1,5 +1,5 @@
 /* Changes training samples at random. First a sample is moved, stretched and turned, all in one pass that interpolates
- * between its values; outside it, the sample goes on in reverse. Then its values change. */
+ * between its values; outside it, the values of its edge go on. Then its values change. */
 #include "core/methods/sparling/domains/dataset_augment.h"
 
 #include <math.h>
@@ -104,13 +104,10 @@ static struct placement place(const struct augment_sample *s, const struct augme
     return p;
 }
 
-/* Returns the position that stands for `at` in a line of `length` positions, which goes on in reverse beyond its ends.
- */
-static int64_t reflected(int64_t at, int64_t length)
+/* Beyond its ends, a line keeps its last value. If it went on in reverse, g would also learn patterns in reverse. */
+static int64_t within(int64_t at, int64_t length)
 {
-    int64_t period = length > 1 ? 2 * (length - 1) : 1;
-    at = (at % period + period) % period;
-    return at < length ? at : period - at;
+    return at < 0 ? 0 : at < length ? at : length - 1;
 }
 
 /* The values that an interpolation along one axis uses, and their weights. */
@@ -125,7 +122,7 @@ static struct taps taps_at(const struct placement *p, double x, int64_t length)
     int64_t fine = llround(x * PHASES), whole = fine / PHASES - (fine % PHASES < 0), phase = fine - whole * PHASES;
     struct taps taps = {.weight = p->kernel[phase] + (phase ? 0 : BEFORE), .count = phase ? TAPS : 1};
     for (int tap = 0; tap < taps.count; tap++)
-        taps.at[tap] = reflected(whole + tap - (phase ? BEFORE : 0), length);
+        taps.at[tap] = within(whole + tap - (phase ? BEFORE : 0), length);
     return taps;
 }
 
