@@ -121,9 +121,10 @@ int query_input_read(struct ctl *ctl, const struct options *args, const char *id
     input->pieces = query_format_pieces(input->formats.files, input->type);
     if (text && !input->type)
         return ctl_usage(ctl, "the query takes no texts");
-    snprintf(fault, sizeof fault, "the ending of %.200s is not that of an input format", file ? file : "");
-    if (!input->type)
+    if (!input->type) {
+        snprintf(fault, sizeof fault, "the ending of %.200s is not that of an input format", file);
         return query_formats_usage(ctl, input->formats.files, true, fault);
+    }
     buf_format(&input->path, "/v1/jobs/%s/%s?%s", id, query, options_has(args, "batch") ? "batch=1&" : "");
     buf_text(&input->path, "checkpoint=");
     http_escape(&input->path, checkpoint ? checkpoint : "latest");
