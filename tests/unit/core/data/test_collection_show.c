@@ -145,10 +145,11 @@ static void tables_are_described_and_drawn(void **state)
               "count=1 } ] boxes=0 warnings[] "
               "first[{values[(null)=1 (null)=5 ] label[(null)=right ] group=north } {values[(null)=2 (null)=5 ] "
               "label[(null)=left ] group=north } {values[(null)=6 (null)=5 ] label[(null)=right ] group=south } ] ");
-    assert_string_equal(last_recognised,
-                        "recognised{kind=table labels{count=2 names[(null)=left (null)=right ] target=class } "
-                        "columns{features=2 label[] group[] part[] id[] ignored[] identifier[] text[] left_out[] } "
-                        "groups{count=2 names[(null)=north (null)=south ] } range[(null)=1 (null)=6 ] } ");
+    assert_string_equal(
+        last_recognised,
+        "recognised{kind=table labels{count=2 names[(null)=left (null)=right ] target=class } "
+        "columns{features=2 label[] group[] part[] id[] ignored[] identifier[] text[] time[] left_out[] } "
+        "groups{count=2 names[(null)=north (null)=south ] } range[(null)=1 (null)=6 ] } ");
     /* Rows of the table are drawn downwards, with 40 pixels for a column. Values are in standard deviations from the
      * column's mean: blue below the mean, red above it, white for a constant column. */
     struct picture *p = preview(&c);
