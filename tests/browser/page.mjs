@@ -507,6 +507,8 @@ async function formatFiles() {
   const names = (set) => set.vocabulary.map((n) => n.name).join();
   return [
     ["csv", table(","), { label: "kind", group: "lane" }, (d) => names(d) === "one,two" && d.groups.length === 3],
+    ["jsonl", Buffer.from(rows12.map(([i, , name]) => `${JSON.stringify({ text: `word${i} here`, kind: name })}\n`).join("")), { label: "kind" }, (d) => names(d) === "one,two" && d.samples === 12],
+    ["ndjson", Buffer.from(rows12.map(([i, , name]) => `${JSON.stringify({ tokens: [`Event ${i}`, "end"], kind: [name] })}\n`).join("")), { label: "kind", target: "labels" }, (d) => d.target === "labels" && names(d) === "one,two"],
     ["csv.gz", gzipSync(plain(",", ["a", "b", "label"], (row) => row)), { layout: "signals" }, (d) => d.kind === "sequences" && d.shape.cols === 2],
     ["tsv", table("\t"), { label: "lane", group: "kind" }, (d) => d.vocabulary.length === 3 && d.groups.length === 2],
     ["npy", npy, { layout: "signals" }, (d) => d.kind === "sequences"],
