@@ -49,8 +49,8 @@ enum status turns_create(const struct turns_limits *limits, struct turns **turns
     return STATUS_OK;
 }
 
-/* Removes the owners of whom nothing waits or works, unless they have a debt or were busy. If nothing waits, all debts
- * are forgiven. */
+/* Removes each owner whose queue is empty and whose work has ended, unless its balance is negative or it was busy just
+ * now. If nothing waits at all, every balance starts again. */
 static void turns_tidy(struct turns *turns, int64_t now)
 {
     for (struct turns_owner **link = &turns->ring; *link != NULL;) {

@@ -1,9 +1,10 @@
 /* Who may work next: slots are shared fairly between owners, by deficit round robin (Shreedhar and Varghese 1996).
  *
- * Work waits in the queue of its owner. Each owner has a balance of microseconds. Work that starts costs one quantum,
- * and its end corrects this to the time that it took. The next slot goes to the first owner in the ring whose balance
- * is positive; if there is none, rounds pass, each of which adds a quantum to every balance, until there is one. So an
- * owner of long work waits until others have had as much time. Debts are forgotten as soon as nothing waits.
+ * Each owner has a queue of waiting work and a balance of microseconds. Starting work subtracts one quantum from the
+ * balance. When the work ends, the balance is corrected to the time that the work really took. A free slot goes to the
+ * first owner in the ring whose work waits and whose balance is positive. If no balance is positive, a quantum is added
+ * to all balances until one is. So an owner of long work waits until others have had as much time. When no work waits,
+ * all balances start again.
  *
  * An owner is busy if its work of the last second took TURNS_BUSY_US more than a quarter of the time. Its work may then
  * run at a lower priority than that of others.
