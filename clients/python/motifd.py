@@ -11,6 +11,7 @@ interface can do. Every daemon serves this file at /motifd.py.
 from __future__ import annotations
 
 import base64
+import copy
 import hashlib
 import html
 import http.client
@@ -38,7 +39,7 @@ import numpy as np
 
 __version__ = "0.1.0"
 __all__ = ["Client", "Job", "Study", "Motifs", "SparseVAE", "NMF", "Trees", "Dictionary", "SparseMaps", "MotifdError", "InvalidRequest", "Unreachable",
-           "JobFailed", "NotLearned", "export"]
+           "JobFailed", "NotLearned", "NotFittedError", "export"]
 
 FINISHED = ("succeeded", "failed", "cancelled")
 BATCH_INPUTS, BATCH_NUMBERS = 4096, 1 << 20  # upper limits for one query; the daemon allows 4096 inputs and 4 Mi numbers
@@ -78,6 +79,12 @@ except ImportError:
         def score(self, X: Any, y: Any) -> float:
             y = np.asarray(y, float)
             return float(1 - ((y - self.predict(X)) ** 2).sum() / ((y - y.mean()) ** 2).sum())
+
+try:
+    from sklearn.exceptions import NotFittedError
+except ImportError:
+    class NotFittedError(ValueError, AttributeError):  # type: ignore[no-redef]
+        """A method that needs a fitted model was called before fit()."""
 
 
 # ---- errors -------------------------------------------------------------------------------------------------------------------------
@@ -149,7 +156,7 @@ class Client:
         self.token = token or os.environ.get("MOTIFD_TOKEN") or None
         if parts.scheme == "https":
             cafile = cafile or os.environ.get("MOTIFD_CACERT") or None
-        self.timeout, self.retries = timeout, retries
+        self.timeout, self.retries, self.cafile = timeout, retries, cafile
         self._parts = parts
         if cafile and not os.path.isfile(cafile):
             raise ValueError(f"there is no file {cafile!r}; cafile= or MOTIFD_CACERT must name a PEM file of certificate authorities")
@@ -168,8 +175,15 @@ class Client:
 
     __del__ = close
 
-    def __deepcopy__(self, memo: Any) -> "Client":  # sklearn.base.clone() copies parameters, but copies share one client
+    def __copy__(self) -> "Client":  # copies share one client
         return self
+
+    def __deepcopy__(self, memo: Any) -> "Client":  # sklearn.base.clone() copies parameters
+        return self
+
+    def __reduce__(self) -> Tuple[Any, ...]:
+        """For pickle: without the token, which the process that reads the pickle takes from MOTIFD_TOKEN."""
+        return Client, (self.url, None, self.cafile, self.timeout, self.retries)
 
     def _connect(self) -> http.client.HTTPConnection:
         port = self._parts.port or (443 if self._tls else 80)
@@ -762,6 +776,23 @@ class _Labels:
             value = self.names[int(value)]
         return str(int(value)) if isinstance(value, float) and value.is_integer() else str(value)
 
+    def classes(self) -> List[Any]:
+        """Returns the labels in the form of Y: integers and other labels in ascending order, names of a set in the order of the columns of Y. Texts
+        that are all in `names` have the order of `names`."""
+        if self.form == "flags":
+            return list(self.names) if self.names is not None else list(range(len(self.table)))
+        values = sorted({word for text in self.array.tolist() for word in text.split()}) if self.form == "words" else list(self.table)
+        try:
+            values = sorted(values)
+        except TypeError:  # labels of several types
+            values = sorted(values, key=str)
+        order = {name: at for at, name in enumerate(self.names or [])}
+        return sorted(values, key=order.__getitem__) if order and all(isinstance(value, str) and value in order for value in values) else values
+
+    def class_name(self, value: Any) -> str:
+        """Returns the name that the daemon has for an entry of classes()."""
+        return str(value) if self.form in ("words", "flags") else self._named(value)
+
     def symbol(self, value: Any) -> str:
         """Returns the name in an upload that the symbol of a box stands for: a name, or a label as in Y."""
         text = str(value)
@@ -826,6 +857,30 @@ def _labelled(Y: Any, missing: str) -> Optional[List[int]]:
     return [at for at in range(len(Y)) if at not in out]
 
 
+def _given(X: Any) -> None:
+    """Refuses inputs that are None, no list or array, empty, or a list with None among them."""
+    if X is None or not hasattr(X, "__len__") or getattr(X, "ndim", 1) == 0:
+        raise ValueError(f"X must be an array or a list of inputs; got {X!r:.60}")
+    if len(X) == 0:
+        raise ValueError("X is empty")
+    for at, one in enumerate(X if isinstance(X, (list, tuple)) or getattr(X, "dtype", None) == object and not hasattr(X, "columns") else ()):
+        if one is None:
+            raise ValueError(f"input {at} of X is None (inputs count from 0)")
+
+
+def _same_shapes(X: Any) -> None:
+    """Refuses a list whose inputs have different shapes, and names the first two that differ."""
+    first = None
+    for at, one in enumerate(X if isinstance(X, (list, tuple)) else ()):
+        try:
+            shape = np.shape(one)
+        except ValueError:  # the rows of one input have different lengths
+            raise ValueError(f"input {at} of X has rows of different lengths (inputs count from 0)") from None
+        first = shape if first is None else first
+        if shape != first:
+            raise ValueError(f"all inputs of X must have the same shape; input 0 has {first} and input {at} has {shape}")
+
+
 def _plain(values: Any) -> Any:
     """The array of a frame or series of pandas, which counts by its own index."""
     return values.to_numpy() if hasattr(values, "to_numpy") else values
@@ -884,6 +939,9 @@ def _hint(error: Exception) -> str:
 def _check(estimator: Any, X: Any, y: Any = None, reset: bool = True, **rules: Any) -> Any:
     """Checks a table. Uses scikit-learn's function where it is installed, so that error messages are the usual ones."""
     wants = {"dtype": np.float32, "ensure_min_samples": 1, **rules}
+    if X is None:
+        raise ValueError("X must be a table of numbers; got None")
+    _same_shapes(X)
     names = getattr(estimator, "feature_names_in_", None)
     if not reset and names is not None and hasattr(X, "columns") and len(X.columns) > len(names) and set(names) <= set(X.columns):
         X = _columns(X, names)  # other differences are for scikit-learn to refuse
@@ -907,8 +965,41 @@ def _check(estimator: Any, X: Any, y: Any = None, reset: bool = True, **rules: A
     return X if y is None else (X, np.asarray(y, float))
 
 
+class _Hidden(str):
+    """A token as a parameter of an estimator. It equals the text, but neither repr() nor a pickle contains it."""
+
+    __slots__ = ()
+
+    def __repr__(self) -> str:
+        return "'***'"
+
+    def __deepcopy__(self, memo: Any) -> "_Hidden":
+        return self
+
+    def __reduce_ex__(self, protocol: Any) -> Tuple[Any, ...]:
+        return type(None), ()
+
+
 class _Estimator(_Base):
     """What all estimators share. The fitted attributes are job_, findings_, verdict_ and result_."""
+
+    def get_params(self, deep: bool = True) -> Dict[str, Any]:
+        """The parameters of the constructor. The token does not show in repr() and is not pickled."""
+        parameters = super().get_params(deep)
+        if type(parameters.get("token")) is str:
+            parameters["token"] = _Hidden(parameters["token"])
+        return parameters
+
+    def __copy__(self) -> "_Estimator":
+        new = type(self).__new__(type(self))
+        new.__dict__.update(self.__dict__)
+        return new
+
+    def __deepcopy__(self, memo: Any) -> "_Estimator":  # not through __getstate__(), which leaves out the token
+        new = type(self).__new__(type(self))
+        memo[id(self)] = new
+        new.__dict__.update((name, copy.deepcopy(value, memo)) for name, value in self.__dict__.items())
+        return new
 
     def _client(self) -> Client:
         return self.url if isinstance(self.url, Client) else Client(self.url, self.token, self.cafile)
@@ -929,10 +1020,6 @@ class _Estimator(_Base):
 
     def _fitted(self) -> Job:
         if not hasattr(self, "job_"):
-            try:
-                from sklearn.exceptions import NotFittedError
-            except ImportError:
-                NotFittedError = type("NotFittedError", (ValueError, AttributeError), {})
             raise NotFittedError(f"This {type(self).__name__} instance is not fitted yet. Call 'fit' with appropriate arguments first.")
         return self.job_
 
@@ -942,12 +1029,15 @@ class _Estimator(_Base):
     result_ = property(lambda self: self._fitted().result)
 
     def __getstate__(self) -> Dict[str, Any]:
-        """For pickle: keeps the address and the job, but neither the token of a client nor a connection."""
+        """For pickle: keeps the address and the job, but no token and no connection. The process that reads the pickle takes the token from
+        MOTIFD_TOKEN."""
         state = dict(super().__getstate__() if hasattr(super(), "__getstate__") else self.__dict__)
         if "job_" in state:
             state["job_"] = (state["job_"].client.url, state["job_"].document)
         if isinstance(state.get("url"), Client):
             state["url"] = state["url"].url
+        if "token" in state:
+            state["token"] = None
         return state
 
     def __setstate__(self, state: Dict[str, Any]) -> None:
@@ -1023,14 +1113,15 @@ class Motifs(_TransformerMixin, _Estimator):
             raise ValueError("X must be an array or a list of texts of letters, not one text; Client.upload() uploads a file")
         if Y is None:
             raise ValueError("Motifs needs labels: pass Y with an integer, a text, a list of tokens or a set of names for each input")
+        _given(X)
         if len(X) != len(Y):
             raise ValueError(f"X and Y must have the same length; got {len(X)} and {len(Y)}")
-        if len(X) == 0:
-            raise ValueError("X is empty")
         if names is None and getattr(Y, "ndim", 1) == 2 and hasattr(Y, "columns"):
             names = [str(name) for name in Y.columns]
         Y = Y.toarray() if hasattr(Y, "toarray") else Y  # a sparse matrix
-        self.feature_names_in_ = [str(name) for name in X.columns] if hasattr(X, "columns") else None
+        self.__dict__.pop("feature_names_in_", None)
+        if hasattr(X, "columns"):
+            self.feature_names_in_ = np.array([str(name) for name in X.columns], object)
         X, Y = _plain(X), _plain(Y)
         kept = _labelled(Y, missing)
         if kept is not None:
@@ -1090,6 +1181,7 @@ class Motifs(_TransformerMixin, _Estimator):
         return _npz(arrays), "npz", {"target": "number"} if labels.form == "number" else {}
 
     def _array(self, X: Any, upload: bool = False) -> np.ndarray:
+        _same_shapes(X)
         X = np.asarray(X)
         if X.ndim not in (2, 3, 4) or X.dtype.kind not in "buif":
             raise ValueError(f"X must be images [n][rows][cols](channels), signals [n][length] or texts of letters; got shape {X.shape} of {X.dtype}")
@@ -1099,6 +1191,7 @@ class Motifs(_TransformerMixin, _Estimator):
 
     def _inputs(self, X: Any) -> Any:
         self._fitted()
+        _given(X)
         X = _plain(_columns(X, getattr(self, "feature_names_in_", None)))
         if getattr(self, "words_", False):
             return [text if isinstance(text, str) else [str(token) for token in text] for text in X]
@@ -1108,14 +1201,14 @@ class Motifs(_TransformerMixin, _Estimator):
             return [{"data": base64.b64encode(_wav(one, self.sample_rate)).decode(), "type": "audio/wav"} for one in X]
         return self._array(X)
 
-    def transform(self, X: Any) -> Union[np.ndarray, SparseMaps]:
-        """Returns the motif maps: dense [n][rows][cols][channels], or coordinates if `sparse` is set."""
+    def transform(self, X: Any, sparse: Optional[bool] = None) -> Union[np.ndarray, SparseMaps]:
+        """Returns the motif maps: dense [n][rows][cols][channels], or coordinates if `sparse` is set; None: as the estimator's parameter `sparse` says."""
         job, inputs = self._fitted(), self._inputs(X)
         if isinstance(inputs, list):
             parts: Iterable[np.ndarray] = (self._map(job, one) for one in inputs)
         else:
             parts = job.ask_array("motifs", inputs)
-        if not self.sparse:
+        if not (self.sparse if sparse is None else sparse):
             return np.concatenate(list(parts))
         coordinates, values, shape, count = [], [], (0, 0, 0), 0
         for part in parts:
@@ -1134,25 +1227,55 @@ class Motifs(_TransformerMixin, _Estimator):
 
     def predict(self, X: Any) -> np.ndarray:
         """Returns the predicted labels, or numbers, in the form of Y; None for an input to which the model gives no label."""
+        job = self._fitted()
         if self.labels_.form == "number":
-            rows = [[one["value"] for one in answer["numbers"]] for answer in self._fitted().ask_each("predict", self._inputs(X))]
+            rows = [[one["value"] for one in answer["numbers"]] for answer in job.ask_each("predict", self._inputs(X))]
             return np.array(rows, float).reshape(len(rows), *self.labels_.array.shape[1:])
-        answers = [self.labels_.decode(answer["prediction"]) for answer in self._fitted().ask_each("predict", self._inputs(X))]
+        answers = [self.labels_.decode(answer["prediction"]) for answer in job.ask_each("predict", self._inputs(X))]
         return self.labels_.collect(answers)
 
+    @property
+    def classes_(self) -> np.ndarray:
+        """The labels in the order of the columns of decision_function() and predict_proba(): those of Y, and with sets or columns their names. A model that
+        predicts numbers has none."""
+        self._fitted()
+        if self.labels_.form == "number":
+            raise AttributeError("classes_: the model predicts numbers, which are no classes")
+        classes = self.labels_.classes()
+        return self.labels_.collect(classes) if self.labels_.form == "class" else np.array(classes, None if len({type(one) for one in classes}) == 1 else object)
+
     def decision_function(self, X: Any) -> np.ndarray:
-        """Returns how strongly the motif model expects each name in each input, [inputs][names]: log odds that rank inputs, in the order of
-        `score_names_`. A model that did not learn its names directly (presence_weight 0, or numbers) has no scores: ValueError."""
+        """Returns how strongly the motif model expects each name in each input: [inputs][names], in the order of `classes_` (`score_names_` are the same
+        labels as the daemon names them), with two classes too. The scores are log odds that rank inputs. The score of the class `absent` is that of
+        an input without any name. A model that did not learn its names directly (presence_weight 0, or numbers) has no scores: ValueError."""
         answers = [answer.get("presence") for answer in self._fitted().ask_each("predict", self._inputs(X))]
-        if not answers or answers[0] is None:
-            raise ValueError("this model has no scores of names: it was trained without the presence objective, or X is empty")
-        self.score_names_ = [self.labels_.name(one["name"]) for one in answers[0]]
-        return np.array([[one["score"] for one in answer] for answer in answers], float)
+        if answers[0] is None:
+            raise ValueError("this model has no scores of names: it was trained without the presence objective, or it predicts numbers")
+        self.score_names_ = [self.labels_.class_name(value) for value in self.labels_.classes()]
+        column = {one["name"]: at for at, one in enumerate(answers[0])}
+        scores = np.array([[one["score"] for one in answer] for answer in answers], float)
+        if self.labels_.absent is not None:  # the odds that no name is there: the product of (1 - p) against the rest
+            column[self.labels_.absent] = scores.shape[1]
+            none = -np.logaddexp(0, scores).sum(1)
+            scores = np.column_stack([scores, none - np.log(-np.expm1(np.minimum(none, -1e-15)))])
+        lacking = [name for name in self.score_names_ if name not in column]
+        if lacking:
+            raise ValueError(f"the model has no scores of {lacking[:5]}; it has those of {sorted(column)[:20]}")
+        return scores[:, [column[name] for name in self.score_names_]]
+
+    def predict_proba(self, X: Any) -> np.ndarray:
+        """Returns how probable each name is in each input according to the motif model: [inputs][names], in the order of `classes_`. For classes, the rows sum
+        to 1; for sets, columns and sequences, each name has a probability of its own. Rare names have too high ones. predict() reads the whole model and
+        can differ."""
+        odds = np.exp(-np.logaddexp(0, -self.decision_function(X)))
+        return odds / np.maximum(odds.sum(1, keepdims=True), np.finfo(float).tiny) if self.labels_.form == "class" else odds
 
     def score(self, X: Any, Y: Any) -> float:
         """Returns the share of inputs whose whole label is right; for numbers the share of their variance that the predictions explain (R
         squared), which is the mean over the columns of Y."""
         got = self.predict(X)
+        if Y is None or len(Y) != len(got):
+            raise ValueError(f"X and Y must have the same length; got {len(got)} and {'None' if Y is None else len(Y)}")
         if self.labels_.form == "number":
             wanted = np.asarray(Y, float)
             return float(np.mean(1 - ((wanted - got) ** 2).sum(0) / ((wanted - wanted.mean(0)) ** 2).sum(0)))
@@ -1309,6 +1432,7 @@ class NMF(_Factors):
         return {"requires_positive_X": True, "preserves_dtype": [np.float32]}
 
     def fit(self, X: Any, y: Any = None) -> "NMF":
+        _same_shapes(X)
         if not hasattr(X, "toarray") and np.asarray(X).dtype.kind in "bif" and (np.asarray(X) < 0).any():
             raise ValueError("Negative values in data passed to NMF.fit")
         super().fit(X)

@@ -2,6 +2,7 @@
 """Tests the Python client (clients/python/motifd.py) with a real daemon and with servers that send prepared answers.
 
 usage: wire_python.py MOTIFD        exit code 77: NumPy is missing"""
+import copy
 import http.server
 import io
 import json
@@ -57,7 +58,7 @@ def table(rows=200):
 class Estimators(unittest.TestCase):
     def test_motifs_of_pictures_come_back_as_arrays_labels_and_boxes(self):
         X, y = pictures()
-        model = motifd.Motifs(total_samples=2000, config=TINY).fit(X, y, names=["block", "corner"])
+        model = motifd.Motifs(total_samples=2000, config=TINY).fit(X, y, names=["solid", "corner"])
         dense, again = model.transform(X), motifd.Motifs(config=TINY, sparse=True)
         self.assertEqual(dense.shape[:3], X.shape)
         again.job_, again.labels_ = model.job_, model.labels_
@@ -75,15 +76,20 @@ class Estimators(unittest.TestCase):
         self.assertGreater(len(set(predicted.tolist())), 1)
         self.assertAlmostEqual(model.score(X, y), np.mean(predicted == y))
         self.assertGreater(model.score(X, y), 0.6)
-        scores = model.decision_function(X)
-        self.assertEqual((scores.shape, sorted(model.score_names_)), ((len(X), 2), ["block", "corner"]))
+        np.testing.assert_array_equal(model.transform(X[:5], sparse=True).todense(), dense[:5])
+        np.testing.assert_array_equal(again.transform(X[:5], sparse=False), dense[:5])
+        scores, shares = model.decision_function(X), model.predict_proba(X)
+        # the daemon sorts names: its first name is corner, which is label 1
+        self.assertEqual((scores.shape, model.score_names_, model.classes_.tolist()), ((len(X), 2), ["solid", "corner"], [0, 1]))
         for k, name in enumerate(model.score_names_):
-            own = np.asarray(y) == ["block", "corner"].index(name)
-            self.assertGreater(scores[own, k].mean(), scores[~own, k].mean(), name)
+            self.assertGreater(scores[y == k, k].mean(), scores[y != k, k].mean(), name)
+            self.assertGreater(shares[y == k, k].mean(), shares[y != k, k].mean(), name)
+        np.testing.assert_allclose(shares.sum(1), 1)
+        self.assertGreater((model.classes_[scores.argmax(1)] == y).mean(), 0.6)
         plain = motifd.Motifs(total_samples=40, config={**TINY, "presence_weight": 0}).fit(X, y)
         self.assertRaisesRegex(ValueError, "presence objective", plain.decision_function, X[:2])
         names = {entry["name"] for entry in DAEMON.ask("GET", f"/v1/datasets/{model.data_['name']}")[2]["vocabulary"]}
-        self.assertEqual(names, {"block", "corner"})
+        self.assertEqual(names, {"solid", "corner"})
         page = model.channels_[0]._repr_html_()
         self.assertIn("data:image/png;base64,iVBOR", page)
         metrics = model.job.metrics()
@@ -194,6 +200,28 @@ class Estimators(unittest.TestCase):
         text = pickle.dumps(model)
         np.testing.assert_array_equal(pickle.loads(text).transform(X), model.transform(X))
 
+    def test_neither_repr_nor_a_pickle_contains_a_token(self):
+        X, secret = table(60), "motif_secret"
+        for url in (DAEMON.url, motifd.Client(DAEMON.url, token=secret)):
+            for token in (secret, None):
+                model = motifd.NMF(url, n_components=2, iterations=5, token=token).fit(abs(X))
+                self.assertEqual(model.get_params()["token"], token)
+                for one in (model, motifd.Motifs(url, token=token), model.job_, model.job_.client, model.get_params()):
+                    shown = repr(one) + (one._repr_html_() if hasattr(one, "_repr_html_") else "")
+                    self.assertNotIn(secret, shown)
+                    self.assertNotIn(secret.encode(), pickle.dumps(one))
+                for same in (copy.copy(model), copy.deepcopy(model)):  # copies in one process keep it
+                    self.assertEqual((same.token, same.job_.client.token), (token, model.job_.client.token))
+                back = pickle.loads(pickle.dumps(model))
+                self.assertEqual((back.token, back.job_.client.token, back.job_.client.url), (None, None, DAEMON.url))
+                np.testing.assert_array_equal(back.transform(abs(X)), model.transform(abs(X)))
+        self.assertEqual(pickle.loads(pickle.dumps(model.job_)).refresh().state, "succeeded")
+        os.environ["MOTIFD_TOKEN"] = "of-the-environment"
+        try:
+            self.assertEqual(pickle.loads(pickle.dumps(model)).job_.client.token, "of-the-environment")
+        finally:
+            del os.environ["MOTIFD_TOKEN"]
+
     def test_a_verdict_warns_or_raises_and_its_absence_does_neither(self):
         class Verdict(motifd.SparseVAE):
             def _client(self):
@@ -267,6 +295,50 @@ class Labels(unittest.TestCase):
         for wrong in (np.array([0.5, np.inf]), np.zeros((2, 2, 2)), [["a b"], ["c"]]):
             with self.assertRaises(ValueError):
                 motifd._Labels(wrong, None)
+
+
+    def test_classes_have_the_order_of_the_columns_of_the_scores(self):
+        def names(Y, given=None, absent=None):
+            labels = motifd._Labels(Y, given, absent=absent)
+            return labels.classes(), [labels.class_name(one) for one in labels.classes()]
+        for Y, given, wanted in ((np.array([1, 0, 10, 2]), None, ([0, 1, 2, 10], ["0", "1", "2", "10"])),
+                                 (np.array([1, 0]), ["zebra", "ant"], ([0, 1], ["zebra", "ant"])),
+                                 (["ant", "zebra"], None, (["ant", "zebra"],) * 2),
+                                 (["ant", "zebra"], ["zebra", "yak", "ant"], (["zebra", "ant"],) * 2),
+                                 ([{"ant"}, {"zebra", "ant"}], None, (["ant", "zebra"],) * 2),
+                                 ([{"ant"}, {"zebra", "ant"}], ["zebra", "ant"], (["zebra", "ant"],) * 2),
+                                 ([{1}, {0, 1}], ["zebra", "ant"], ([0, 1], ["zebra", "ant"])),
+                                 (np.array([[1, 0], [0, 1]]), ["zebra", "ant"], (["zebra", "ant"],) * 2),
+                                 (np.array([[1, 0], [0, 1]]), None, ([0, 1], ["0", "1"])),
+                                 ([[10, 9], [9]], None, ([9, 10], ["9", "10"])),
+                                 (["b a", "c"], None, (["a", "b", "c"],) * 2)):
+            self.assertEqual(names(Y, given), wanted, Y)
+
+    def test_scores_follow_the_classes_whatever_order_the_daemon_has(self):
+        class Played(motifd.Motifs):
+            def _inputs(self, X):
+                return X
+
+        def model(Y, given, presence, absent=None):
+            one = Played(DAEMON.url)
+            one.labels_ = motifd._Labels(Y, given, absent=absent)
+            one.job_ = type("Job", (), {"ask_each": lambda self, query, X: [{"presence": [{"name": name, "score": score} for name, score in presence]} for _ in X]})()
+            return one
+        letters = [("ant", 1.0), ("yak", -2.0), ("zebra", 3.0)]
+        got = model(np.array([[1, 0, 1]] * 2), ["zebra", "ant", "yak"], letters)
+        self.assertEqual((got.decision_function([0]).tolist(), got.classes_.tolist()), ([[3.0, 1.0, -2.0]], ["zebra", "ant", "yak"]))
+        np.testing.assert_allclose(got.predict_proba([0]), [1 / (1 + np.exp([-3.0, -1.0, 2.0]))])
+        got = model(np.array([0, 1, 2]), ["zebra", "ant", "yak"], letters)
+        self.assertEqual((got.decision_function([0]).tolist(), got.score_names_), ([[3.0, 1.0, -2.0]], ["zebra", "ant", "yak"]))
+        got = model(["zebra", "ant", "fine", "yak"], None, letters, "fine")
+        self.assertEqual(got.classes_.tolist(), ["ant", "fine", "yak", "zebra"])
+        scores = got.decision_function([0])[0]
+        none = np.prod(1 - 1 / (1 + np.exp([-1.0, 2.0, -3.0])))
+        np.testing.assert_allclose(scores, [1, np.log(none / (1 - none)), -2, 3])
+        with self.assertRaisesRegex(ValueError, "no scores of .'yak'"):
+            model(["zebra", "yak"], None, [("zebra", 1.0)]).decision_function([0])
+        numbers = model(np.array([0.5, 1]), None, [])
+        self.assertFalse(hasattr(numbers, "classes_"))
 
 
 class Sets(unittest.TestCase):
@@ -393,6 +465,19 @@ class Newcomers(unittest.TestCase):
                 (lambda: motifd.Motifs().fit(X, None), ValueError, "needs labels"),
                 (lambda: motifd.Motifs().fit(X, y[:3]), ValueError, "same length; got 8 and 3"),
                 (lambda: motifd.Motifs().fit(X[:0], y[:0]), ValueError, "X is empty"),
+                (lambda: motifd.Motifs().fit(None, y), ValueError, "X must be an array or a list of inputs; got None"),
+                (lambda: motifd.Motifs().fit(7, y), ValueError, "got 7"),
+                (lambda: motifd.Motifs().fit([X[0], None], [0, 1]), ValueError, "input 1 of X is None"),
+                (lambda: motifd.Motifs().fit(["ACGT", None], [0, 1]), ValueError, "input 1 of X is None"),
+                (lambda: motifd.Motifs().fit([X[0], X[0][:5]], [0, 1]), ValueError, r"input 0 has \(16, 16\) and input 1 has \(5, 16\)"),
+                (lambda: motifd.Motifs().fit([[[1, 2], [3]], [[1, 2], [3, 4]]], [0, 1]), ValueError, "input 0 of X has rows of different lengths"),
+                (lambda: motifd.NMF().fit([[1, 2], [3]]), ValueError, r"input 0 has \(2,\) and input 1 has \(1,\)"),
+                (lambda: motifd.Trees().fit(None, y), ValueError, "got None"),
+                (lambda: motifd.Dictionary().fit([[1, 2], [3]]), ValueError, "same shape"),
+                *((getattr(motifd.Motifs(), name), motifd.NotFittedError, "not fitted yet")
+                  for name in ("transform", "predict", "decision_function", "predict_proba", "boxes")),
+                (lambda: motifd.Motifs().score(X, y), motifd.NotFittedError, "not fitted yet"),
+                (lambda: motifd.Motifs().classes_, motifd.NotFittedError, "not fitted yet"),
                 (lambda: motifd.Motifs().fit(X, [0, 1, 2, 0, 1, 2, 0, 1], names=["a", "b"]), ValueError, "names has 2 names.*also has 2"),
                 (lambda: motifd.Motifs().fit(X * np.nan, y), ValueError, "NaN or infinity"),
                 (lambda: motifd.Client("localhost:8080"), ValueError, "http://HOST:PORT"),
@@ -401,7 +486,7 @@ class Newcomers(unittest.TestCase):
                 (lambda: motifd.Client(DAEMON.url.replace("http", "https"), retries=0).get("/v1/jobs"), motifd.Unreachable, "expect http://"),
                 (lambda: motifd.Client().upload(b"a,b\n1,2\n", "csv", layer="raw"), motifd.MotifdError, "layer.*does not apply to csv")):
             with self.assertRaisesRegex(error, text):
-                mistake()
+                mistake(*[X] * (getattr(mistake, "__self__", None) is not None))
 
 
 class Jobs(unittest.TestCase):
