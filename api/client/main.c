@@ -7,43 +7,25 @@
 #define DEFAULT_SERVER "http://127.0.0.1:8080"
 
 static const struct command *const commands[] = {
-    &command_submit,
-    &command_list,
-    &command_show,
-    &command_watch,
-    &command_metrics,
-    &command_plot,
-    &command_motifs,
-    &command_predict,
-    &command_channels,
-    &command_intervene,
-    &command_compare,
-    &command_evaluate,
-    &command_cancel,
-    &command_pause,
-    &command_resume,
-    &command_delete,
-    &command_checkpoints,
-    &command_export,
-    &command_import,
-    &command_attestation,
-    &command_verify,
-    &command_artifacts,
-    &command_datasets,
-    &command_kinds,
-    &command_system,
-    &command_health,
-    &command_get,
-    &command_logs,
-    &command_rm,
-    &command_version,
-    &command_sites,
-    &command_signal,
-    &command_logos,
-    &command_pairs,
-    &command_rules,
-    &command_study,
-    NULL,
+    &command_submit,      &command_list,
+    &command_show,        &command_watch,
+    &command_metrics,     &command_plot,
+    &command_ask,         &command_motifs,
+    &command_predict,     &command_channels,
+    &command_intervene,   &command_compare,
+    &command_evaluate,    &command_cancel,
+    &command_pause,       &command_resume,
+    &command_delete,      &command_checkpoints,
+    &command_export,      &command_import,
+    &command_attestation, &command_verify,
+    &command_artifacts,   &command_datasets,
+    &command_kinds,       &command_system,
+    &command_health,      &command_get,
+    &command_logs,        &command_rm,
+    &command_version,     &command_sites,
+    &command_signal,      &command_logos,
+    &command_pairs,       &command_rules,
+    &command_study,       NULL,
 };
 
 static const struct config_field common_options[] = {
@@ -77,7 +59,12 @@ static int overview(FILE *stream, int code)
 {
     struct buf out;
     buf_init(&out, 1 << 16);
-    buf_text(&out, "usage: motifctl COMMAND [arguments] [options]\n\n");
+    buf_text(&out, "usage: motifctl COMMAND [arguments] [options]\n\n"
+                   "most used:\n"
+                   "    motifctl datasets put NAME FILE                                         upload data\n"
+                   "    motifctl submit --preset dataset --set dataset_name=NAME --watch        train on them\n"
+                   "    motifctl ask latest FILE                                                ask the model\n\n"
+                   "commands:\n");
     for (size_t i = 0; commands[i]; i++)
         buf_format(&out, "  %-12s %s\n", commands[i]->name, commands[i]->summary);
     buf_text(&out, "\nA job is its name, its id, the unique beginning of an id, or `latest`:\nthe newest training, "
@@ -89,17 +76,30 @@ static int overview(FILE *stream, int code)
     return client_main_print(stream, &out, code);
 }
 
+/* Returns where the fourth line of a text begins, or where the text ends. */
+static const char *after_three_lines(const char *text)
+{
+    for (int lines = 0; *text && lines < 3; lines++)
+        text += strcspn(text, "\n") + (strchr(text, '\n') != NULL);
+    return text;
+}
+
+/* Prints the most used forms of a command, which are the first lines of its examples, before all the rest. */
 static int help(const struct command *command)
 {
+    const char *more = after_three_lines(command->example);
     struct buf out;
     buf_init(&out, 1 << 16);
-    buf_format(&out, "usage: motifctl %s%s%s [options]\n\n%s.\n", command->name, command->arguments[0] ? " " : "",
-               command->arguments, command->summary);
+    buf_format(&out, "usage: motifctl %s%s%s [options]\n\nmost used:\n%.*s\n%s%s.\n", command->name,
+               command->arguments[0] ? " " : "", command->arguments, (int)(more - command->example), command->example,
+               *more ? "" : "\n", command->summary);
     options_explain(command->text, &out);
     buf_text(&out, "\n\n");
     options_describe(command->options, &out);
     options_describe(common_options, &out);
-    buf_format(&out, "\nexample:\n%s\n\n%s", command->example, exit_codes);
+    if (*more)
+        buf_format(&out, "\nfurther examples:\n%s\n", more);
+    buf_format(&out, "\n%s", exit_codes);
     return client_main_print(stdout, &out, CTL_SUCCESS);
 }
 

@@ -6,11 +6,24 @@
 #include <string.h>
 #include <strings.h>
 
-int query_formats_read(struct ctl *ctl, const char *id, const char *query, const char *verb, struct query_formats *out)
+bool query_formats_find(struct query_formats *formats, const char *query, const char *verb)
+{
+    const cJSON *row;
+    formats->formats = formats->files = NULL;
+    cJSON_ArrayForEach (row, json_member(formats->kind, "queries")) {
+        const char *name = json_string(row, "name"), *method = json_string(row, "method");
+        if (name != NULL && method != NULL && strcmp(name, query) == 0 && strcmp(method, verb) == 0) {
+            formats->formats = json_member(row, "formats");
+            formats->files = json_member(row, "files");
+        }
+    }
+    return formats->formats != NULL;
+}
+
+int query_kind_read(struct ctl *ctl, const char *id, struct query_formats *out)
 {
     char path[160];
     cJSON *job = NULL;
-    const cJSON *row;
     *out = (struct query_formats){.kind = NULL};
     snprintf(path, sizeof path, "/v1/jobs/%s", id);
     int code = ctl_get(ctl, path, &job);
@@ -19,16 +32,15 @@ int query_formats_read(struct ctl *ctl, const char *id, const char *query, const
         snprintf(path, sizeof path, "/v1/kinds/%.100s", kind);
         code = ctl_get(ctl, path, &out->kind);
     }
-    cJSON_ArrayForEach (row, json_member(out->kind, "queries")) {
-        const char *name = json_string(row, "name"), *method = json_string(row, "method");
-        if (name != NULL && method != NULL && strcmp(name, query) == 0 && strcmp(method, verb) == 0) {
-            out->formats = json_member(row, "formats");
-            out->files = json_member(row, "files");
-        }
-    }
-    if (code == CTL_SUCCESS && out->formats == NULL)
-        code = ctl_usage(ctl, "jobs of the kind %s do not answer the query %s", json_shown(job, "kind"), query);
     cJSON_Delete(job);
+    return code;
+}
+
+int query_formats_read(struct ctl *ctl, const char *id, const char *query, const char *verb, struct query_formats *out)
+{
+    int code = query_kind_read(ctl, id, out);
+    if (code == CTL_SUCCESS && !query_formats_find(out, query, verb))
+        code = ctl_usage(ctl, "jobs of the kind %s do not answer the query %s", json_shown(out->kind, "kind"), query);
     return code;
 }
 
@@ -102,32 +114,23 @@ int query_formats_usage(struct ctl *ctl, const cJSON *list, bool endings, const 
 
 enum { INPUT_BYTES = 64 << 20 };
 
-int query_input_read(struct ctl *ctl, const struct options *args, const char *id, const char *query,
+int query_input_open(struct ctl *ctl, const struct query_question *question, const char *id, const char *query,
                      struct query_input *input)
 {
-    const char *file = options_value(args, "input"), *checkpoint = options_value(args, "checkpoint");
-    const char *text = options_value(args, "text");
+    const char *file = question->file, *text = question->text;
     char fault[300];
-    *input = (struct query_input){.type = NULL};
-    buf_init(&input->body, 1);
-    buf_init(&input->path, 4096);
-    if (text && (file || options_has(args, "batch")))
-        return ctl_usage(ctl, "--text is the whole input; leave out --input and --batch");
-    int code = query_formats_read(ctl, id, query, "POST", &input->formats);
-    if (code != CTL_SUCCESS)
-        return code;
     input->type =
         text ? query_format_named(input->formats.files, "text") : query_format_of_file(input->formats.files, file);
     input->pieces = query_format_pieces(input->formats.files, input->type);
+    input->array = input->pieces && strcmp(input->pieces, "axis") == 0;
+    input->pieces = input->array ? NULL : input->pieces;
     if (text && !input->type)
         return ctl_usage(ctl, "the query takes no texts");
     if (!input->type) {
         snprintf(fault, sizeof fault, "the ending of %.200s is not that of an input format", file);
         return query_formats_usage(ctl, input->formats.files, true, fault);
     }
-    buf_format(&input->path, "/v1/jobs/%s/%s?%s", id, query, options_has(args, "batch") ? "batch=1&" : "");
-    buf_text(&input->path, "checkpoint=");
-    http_escape(&input->path, checkpoint ? checkpoint : "latest");
+    query_input_ask(input, question, id, query);
     if (input->path.failed)
         return ctl_usage(ctl, "--checkpoint is too long, or there is not enough memory for it");
     if (!text)
@@ -136,6 +139,36 @@ int query_input_read(struct ctl *ctl, const struct options *args, const char *id
     for (size_t i = 0; text[i]; i++) /* the server takes each line as a text of its own */
         buf_append(&input->body, text[i] == '\n' || text[i] == '\r' ? " " : text + i, 1);
     return CTL_SUCCESS;
+}
+
+void query_input_ask(struct query_input *input, const struct query_question *question, const char *id,
+                     const char *query)
+{
+    buf_clear(&input->path);
+    buf_format(&input->path, "/v1/jobs/%s/%s?%s", id, query, question->batch ? "batch=1&" : "");
+    buf_text(&input->path, "checkpoint=");
+    http_escape(&input->path, question->checkpoint ? question->checkpoint : "latest");
+}
+
+void query_input_init(struct query_input *input)
+{
+    *input = (struct query_input){.type = NULL};
+    buf_init(&input->body, 1);
+    buf_init(&input->path, 4096);
+}
+
+int query_input_read(struct ctl *ctl, const struct options *args, const char *id, const char *query,
+                     struct query_input *input)
+{
+    const struct query_question question = {.file = options_value(args, "input"),
+                                            .text = options_value(args, "text"),
+                                            .checkpoint = options_value(args, "checkpoint"),
+                                            .batch = options_has(args, "batch")};
+    query_input_init(input);
+    if (question.text && (question.file || question.batch))
+        return ctl_usage(ctl, "--text is the whole input; leave out --input and --batch");
+    int code = query_formats_read(ctl, id, query, "POST", &input->formats);
+    return code == CTL_SUCCESS ? query_input_open(ctl, &question, id, query, input) : code;
 }
 
 void query_input_close(struct query_input *input)

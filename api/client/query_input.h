@@ -13,6 +13,10 @@ struct query_formats {
     const cJSON *files;   /* the formats of files that can be the body of the query's request */
 };
 
+/* Reads the document of the kind of a job. query_formats_find() then finds the formats of one of its queries; false:
+ * the kind has no such query. The caller closes `out` in any case. Returns an exit code. */
+int query_kind_read(struct ctl *ctl, const char *id, struct query_formats *out);
+bool query_formats_find(struct query_formats *formats, const char *query, const char *verb);
 /* Reads the formats of a query of a job. verb: "GET" or "POST". Returns an exit code; CTL_USAGE if the job's kind has
  * no such query. The caller closes `out` in any case. */
 int query_formats_read(struct ctl *ctl, const char *id, const char *query, const char *verb, struct query_formats *out);
@@ -42,8 +46,25 @@ struct query_input {
     struct query_formats formats; /* these lists own `type` */
     const char *type;             /* media type */
     const char *pieces;           /* the pieces in which the file can be sent: "records", "rows", "lines", or NULL */
+    bool array;                   /* the file is an array, whose first axis may count inputs */
 };
 
+/* What is asked: a file or a text. */
+struct query_question {
+    const char *file, *text;
+    const char *checkpoint; /* NULL: the latest */
+    bool batch;             /* the file is an array with one input at each position of its first axis */
+    bool decided;           /* `batch` is stated, and not to be found out */
+};
+void query_input_init(struct query_input *input);
+/* Reads the file, or takes the text, and makes the path of a query. The caller has called query_input_init(), and
+ * input->formats contains the formats of the query. Returns an exit code; CTL_USAGE if the ending of the file is none
+ * of them. */
+int query_input_open(struct ctl *ctl, const struct query_question *question, const char *id, const char *query,
+                     struct query_input *input);
+/* Makes the path of a query for the same body. */
+void query_input_ask(struct query_input *input, const struct query_question *question, const char *id,
+                     const char *query);
 /* Reads the file of --input, or takes the text of --text, and makes the path of a query,
  * "/v1/jobs/ID/QUERY?checkpoint=WHICH&batch=1". Returns an exit code. The caller closes `input` in any case. */
 int query_input_read(struct ctl *ctl, const struct options *args, const char *id, const char *query,

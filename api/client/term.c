@@ -71,6 +71,34 @@ char term_channel_letter(int channel)
     return channel >= 0 && channel < (int)sizeof(letters) - 1 ? letters[channel] : '*';
 }
 
+/* Returns the width of a character. The ranges are those of East Asian wide and of combining characters. */
+static int character_width(unsigned c)
+{
+    static const struct {
+        unsigned first, last;
+        int width;
+    } ranges[] = {{0x0300, 0x036F, 0},  {0x1100, 0x115F, 2},   {0x1AB0, 0x1AFF, 0},   {0x200B, 0x200F, 0},
+                  {0x20D0, 0x20FF, 0},  {0x2E80, 0x303E, 2},   {0x3041, 0xA4CF, 2},   {0xAC00, 0xD7A3, 2},
+                  {0xF900, 0xFAFF, 2},  {0xFE00, 0xFE0F, 0},   {0xFE30, 0xFE6F, 2},   {0xFF00, 0xFF60, 2},
+                  {0xFFE0, 0xFFE6, 2},  {0x1F300, 0x1F64F, 2}, {0x1F680, 0x1F6FF, 2}, {0x1F900, 0x1FAFF, 2},
+                  {0x20000, 0x3FFFD, 2}};
+    for (size_t i = 0; i < sizeof ranges / sizeof ranges[0]; i++)
+        if (c >= ranges[i].first && c <= ranges[i].last)
+            return ranges[i].width;
+    return 1;
+}
+
+/* Returns the character that begins at a byte of UTF-8. */
+static unsigned character_at(const char *text)
+{
+    const unsigned char *at = (const unsigned char *)text;
+    int more = at[0] >= 0xF0 ? 3 : at[0] >= 0xE0 ? 2 : at[0] >= 0xC0 ? 1 : 0;
+    unsigned c = more == 3 ? at[0] & 7u : more == 2 ? at[0] & 15u : more == 1 ? at[0] & 31u : at[0];
+    for (int i = 1; i <= more && (at[i] & 0xC0) == 0x80; i++)
+        c = c << 6 | (at[i] & 63u);
+    return c;
+}
+
 int term_width(const char *text)
 {
     int width = 0;
@@ -81,7 +109,7 @@ int term_width(const char *text)
             if (!*at)
                 break;
         } else if (((unsigned char)*at & 0xc0) != 0x80) {
-            width++;
+            width += character_width(character_at(at));
         }
     }
     return width;

@@ -1,7 +1,7 @@
 /* Text for a terminal: numbers for people, bars, tables, colours.
  *
- * Everything is written to a struct buf, so it can be tested without a terminal. Text is UTF-8; widths are counted in
- * code points (every character used here is one column wide). Pure functions. */
+ * Everything is written to a struct buf, so it can be tested without a terminal. Text is UTF-8; a
+ * character is one column wide, a wide one of East Asia two, and a combining one none. Pure functions. */
 #ifndef MOTIF_API_CLIENT_TERM_H
 #define MOTIF_API_CLIENT_TERM_H
 
@@ -38,7 +38,7 @@ unsigned term_channel_colour(int channel);
 /* The letter of a channel: 0-9, a-z, A-Z, then '*'. */
 char term_channel_letter(int channel);
 
-/* Number of code points of a UTF-8 text, without escape sequences. */
+/* Number of columns of a UTF-8 text, without escape sequences. */
 int term_width(const char *text);
 
 /* A bar of `cells` columns with a resolution of an eighth of a column: "██████▍     ". NaN draws an empty bar. */

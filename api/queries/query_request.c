@@ -109,7 +109,7 @@ static bool choose_form(struct exchange *x, struct query_request *a)
 }
 
 /* Takes what the columns of a table mean from the description of a data set. */
-static struct input_file_table *table_of(struct exchange *x, const cJSON *about, const char *const named[4])
+static struct input_file_table *table_of(struct exchange *x, const cJSON *about, const char *const named[5])
 {
     struct input_file_table *table = arena_zalloc(&x->arena, 1, sizeof *table);
     const cJSON *columns = cJSON_GetObjectItemCaseSensitive(about, "columns");
@@ -120,6 +120,7 @@ static struct input_file_table *table_of(struct exchange *x, const cJSON *about,
         return NULL;
     table->wanted = (struct table_wanted){named[0], named[1], named[2], named[3], true};
     table->feature = feature;
+    table->text = named[4];
     JSON_EACH (column, columns) {
         const cJSON *one = cJSON_GetObjectItemCaseSensitive(column, "name");
         feature[table->features] = cJSON_IsString(one) ? arena_strdup(&x->arena, one->valuestring) : NULL;
@@ -134,8 +135,8 @@ static struct input_file_table *table_of(struct exchange *x, const cJSON *about,
  * if `tables` is true, the columns. Without it, the usual rules for names of columns hold. */
 static void read_about(struct exchange *x, struct query_request *a, bool tables)
 {
-    static const char *const names[] = {"label", "group", "id", "ignore", "absent"};
-    const char *text, *named[5] = {NULL};
+    static const char *const names[] = {"label", "group", "id", "ignore", "text", "absent"};
+    const char *text, *named[6] = {NULL};
     char name[80];
     size_t size;
     cJSON *about;
@@ -144,12 +145,17 @@ static void read_about(struct exchange *x, struct query_request *a, bool tables)
         dataset_read(x->api->options.data, name, "about.json", &x->arena, &text, &size, NULL) ||
         json_parse(text, size, &about, NULL))
         return;
-    for (int i = 0; i < 5; i++) {
+    for (int i = 0; i < 6; i++) {
         const cJSON *options = cJSON_GetObjectItemCaseSensitive(about, "options");
         const cJSON *stated = cJSON_GetObjectItemCaseSensitive(options, names[i]);
         named[i] = cJSON_IsString(stated) ? arena_strdup(&x->arena, stated->valuestring) : NULL;
     }
-    a->absent = named[4];
+    const cJSON *kind = cJSON_GetObjectItemCaseSensitive(about, "kind");
+    if (!cJSON_IsString(kind) || strcmp(kind->valuestring, "texts") != 0)
+        named[4] = NULL;
+    else if (named[4] == NULL || named[4][0] == '\0')
+        named[4] = "text"; /* the usual name */
+    a->absent = named[5];
     a->inputs->table = tables ? table_of(x, about, named) : NULL;
     cJSON_Delete(about);
 }

@@ -15,7 +15,8 @@ struct file_type {
     /* Endings of file names without the dot; new files have the first one. Unused ones are NULL. */
     const char *endings[FILE_TYPE_ENDINGS];
     /* Where a large file can be cut into several files. "records": before each record, which begins with '>' at the
-     * start of a line. "rows": before each line, except the header. NULL: nowhere. */
+     * start of a line. "rows": before each line, except the header. "axis": the file is an array, whose first axis may
+     * count inputs (?batch=1). NULL: nowhere. */
     const char *pieces;
 };
 

@@ -227,7 +227,7 @@ class Test:
 def command_lines():
     """Command lines that motifctl answers without sending a request."""
     for line, code, out, err in (("", 2, "", "usage: motifctl COMMAND"), ("--help", 0, "usage: motifctl COMMAND", ""), ("-h", 0, "usage: motifctl COMMAND", ""),
-                                 ("help", 0, "usage: motifctl COMMAND", ""), ("help plot", 0, "usage: motifctl plot", ""), ("plot --help", 0, "example:", ""),
+                                 ("help", 0, "usage: motifctl COMMAND", ""), ("help plot", 0, "usage: motifctl plot", ""), ("plot --help", 0, "most used:", ""),
                                  ("--version", 0, "motifctl ", ""), ("--json", 2, "", "usage: motifctl COMMAND"), ("-x", 2, "", "usage: motifctl COMMAND"),
                                  ("wach", 2, "", "unknown command wach; did you mean watch?"), ("help wach", 2, "", "did you mean watch?"),
                                  ("conquer", 2, "", "unknown command conquer\n"), ("plot", 2, "", "usage: motifctl plot"), ("system more", 2, "", "usage: motifctl system"),

@@ -1,6 +1,7 @@
 /* `motifctl datasets`: uploads, lists, shows, previews and deletes data sets. The command announces the
  * SHA-256 of a file before it uploads the file. If the upload is interrupted, the same command can therefore resume
  * it. */
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
@@ -208,13 +209,33 @@ static void write_kinds(struct buf *out, const char *dataset, const cJSON *kinds
     }
 }
 
-/* Appends the first samples: sequences as text, rows of a table as a table. Returns false if the server sent none. */
+/* Draws a signal in one line: a bar of eight heights for each of its points. */
+static void write_curve(const cJSON *curve, char *out, size_t bytes)
+{
+    static const char *const bars[] = {"▁", "▂", "▃", "▄", "▅", "▆", "▇", "█"};
+    const cJSON *point;
+    double low = INFINITY, high = -INFINITY;
+    size_t used = 0;
+    cJSON_ArrayForEach (point, curve) {
+        low = fmin(low, point->valuedouble);
+        high = fmax(high, point->valuedouble);
+    }
+    out[0] = '\0';
+    cJSON_ArrayForEach (point, curve) {
+        double share = high > low ? (point->valuedouble - low) / (high - low) : 0;
+        if (used + 4 <= bytes)
+            used += (size_t)snprintf(out + used, bytes - used, "%s", bars[(int)fmin(7, floor(share * 8))]);
+    }
+}
+
+/* Appends the first samples: sequences as text, signals as curves, rows of a table as a table. Returns false if the
+ * server sent none. */
 static bool write_first(struct buf *out, const cJSON *set, const struct term *term)
 {
-    enum { SHOWN = 6 }; /* columns of values */
+    enum { SHOWN = 6, CELL = 400 }; /* columns of values; bytes of a cell */
     const cJSON *sample = NULL, *word = NULL, *columns = json_member(set, "columns");
     struct table table;
-    char head[512] = "LABEL", text[160];
+    char head[512] = "LABEL", text[CELL];
     int values = cJSON_GetArraySize(json_member(cJSON_GetArrayItem(json_member(set, "first"), 0), "values"));
     values = values < SHOWN ? values : SHOWN;
     if (cJSON_GetArraySize(json_member(set, "first")) == 0)
@@ -233,7 +254,10 @@ static bool write_first(struct buf *out, const cJSON *set, const struct term *te
                      cJSON_IsString(word) ? word->valuestring : "?");
         }
         table_add(&table, text[0] ? text : "-");
-        if (values == 0) {
+        if (json_member(sample, "curve")) {
+            write_curve(json_member(sample, "curve"), text, sizeof text);
+            table_add(&table, text);
+        } else if (values == 0) {
             snprintf(text, sizeof(text), "%.*s", term->columns > 40 ? term->columns - 24 : 16,
                      json_shown(sample, "text"));
             table_add(&table, text);
@@ -250,6 +274,25 @@ static bool write_first(struct buf *out, const cJSON *set, const struct term *te
 }
 
 enum { THUMBNAIL = 64 }; /* columns of the thumbnail */
+
+/* Removes lines that contain only blanks, except for the first line, and blanks at the ends of lines. */
+static void leave_out_blank_lines(struct buf *text)
+{
+    size_t kept = 0, at = 0;
+    while (!text->failed && at < text->size) {
+        char *end = memchr(text->data + at, '\n', text->size - at);
+        size_t next = end ? (size_t)(end - text->data) + 1 : text->size, last = end ? next - 1 : next;
+        while (last > at && text->data[last - 1] == ' ')
+            last--;
+        bool blank = last == at && at > 0;
+        memmove(text->data + kept, text->data + at, last - at);
+        kept += last - at;
+        if (!blank)
+            text->data[kept++] = '\n';
+        at = next;
+    }
+    text->size = kept;
+}
 
 /* Draws the picture of the first samples. If the server sends no picture, draws nothing and reports no error, because
  * the document about the data set is already printed. */
@@ -272,6 +315,7 @@ static void draw_preview(struct ctl *ctl, const char *name)
             buf_text(&out, "\n");
             draw_motif_map(&out, &(struct draw_image){rows, cols, grey}, NULL, 0,
                            ctl->out.columns < THUMBNAIL ? ctl->out.columns : THUMBNAIL, ctl->out.colour);
+            leave_out_blank_lines(&out);
             term_flush(&ctl->out, &out);
         }
     }

@@ -350,7 +350,8 @@ const struct command command_submit = {
             "of the "
             "job. If a value of --set is valid JSON, it is read as JSON, else as text.\nIf the preset is a study, "
             "submits all its jobs; --watch then follows the whole study (motifctl study).",
-    .example = "  motifctl submit --preset digitcircle-quick --watch\n"
+    .example = "  motifctl submit --preset dataset --set dataset_name=NAME --watch\n"
+               "  motifctl submit --preset digitcircle-quick --watch\n"
                "  motifctl submit --preset digitcircle --set seed=7 --set learning_rate=5e-4 --name seven\n"
                "  motifctl submit --like latest --set seed=2 --watch\n"
                "  motifctl submit --preset digitcircle-paper --dry-run     what it would cost\n"

@@ -10,6 +10,7 @@
 #include "core/base/utf8.h"
 #include "core/data/splicing/splicing_genes.h"
 #include "core/data/files/picture_file.h"
+#include "core/formats/archive.h"
 #include "core/formats/gunzip.h"
 #include "core/formats/audio_wave.h"
 #include "core/formats/npy.h"
@@ -29,19 +30,75 @@ static enum status read_picture(const struct input_file_sink *to, const void *by
                                : to->add(to->context, 2, dim + 1, raster.values, 0, err);
 }
 
+/* Passes on an array of numbers, and takes its values. */
+static enum status add_array(const struct input_file_sink *to, struct npy *array, struct error *err)
+{
+    if (array->count == 0 || array->values == NULL) {
+        bool empty = array->count == 0;
+        npy_close(array);
+        return error_set(err, STATUS_INVALID, NULL, empty ? "must not be empty" : "must contain numbers");
+    }
+    if (to->notes != NULL)
+        rounded_join(&to->notes->rounded, &array->rounded, "");
+    return to->add(to->context, array->rank, array->dim, array->values, 0, err);
+}
+
 static enum status read_array(const struct input_file_sink *to, const void *bytes, size_t count, struct error *err)
 {
     struct npy array;
     enum status status = npy_read(bytes, count, INPUT_FILE_NUMBERS, &array, err);
-    if (status)
-        return status;
-    if (array.count == 0) {
-        free(array.values);
-        return error_set(err, STATUS_INVALID, NULL, "must not be empty");
-    }
-    if (to->notes != NULL)
-        rounded_join(&to->notes->rounded, &array.rounded, "");
-    return to->add(to->context, array.rank, array.dim, array.values, 0, err);
+    return status ? status : add_array(to, &array, err);
+}
+
+/* The arrays of an .npz file. The input is the one with the name x, as in uploads, or the only one. */
+struct arrays {
+    const struct input_file_sink *to;
+    int count;
+    bool has_x, taken;
+};
+
+static bool array_is_x(const char *name)
+{
+    return strcmp(name, "x.npy") == 0;
+}
+
+static enum status count_arrays(void *context, const char *name, const struct byte_source *bytes, struct error *err)
+{
+    struct arrays *arrays = context;
+    (void)bytes;
+    (void)err;
+    arrays->count++;
+    arrays->has_x |= array_is_x(name);
+    return STATUS_OK;
+}
+
+static enum status take_array(void *context, const char *name, const struct byte_source *bytes, struct error *err)
+{
+    struct arrays *arrays = context;
+    struct npy array;
+    if (arrays->taken || (arrays->has_x && !array_is_x(name)))
+        return STATUS_OK;
+    arrays->taken = true;
+    enum status status = npy_read_from(bytes, INPUT_FILE_NUMBERS, &array, err);
+    return status ? status : add_array(arrays->to, &array, err);
+}
+
+static enum status read_arrays(const struct input_file_sink *to, const void *bytes, size_t count, struct error *err)
+{
+    const struct archive_limits limits = {INPUT_FILE_ARRAYS, (int64_t)*to->unpacked};
+    struct arrays arrays = {.to = to};
+    struct byte_source_memory memory = {bytes, count, 0}, again = memory;
+    const struct byte_source names = byte_source_of_memory(&memory), from = byte_source_of_memory(&again);
+    enum status status = archive_reader_each(ARCHIVE_ZIP, &names, &limits, count_arrays, &arrays, err);
+    if (!status && !arrays.has_x && arrays.count != 1)
+        status =
+            error_set(err, STATUS_INVALID, NULL,
+                      "must contain an array with the name x, or a single array; it contains %d arrays", arrays.count);
+    if (!status)
+        status = archive_reader_each(ARCHIVE_ZIP, &from, &limits, take_array, &arrays, err);
+    size_t most = INPUT_FILE_NUMBERS * sizeof(float); /* what one array holds at most */
+    *to->unpacked -= most < *to->unpacked ? most : *to->unpacked;
+    return status;
 }
 
 /* Reads a recording as mono samples in one dimension. */
@@ -143,6 +200,37 @@ static enum status add_row(const struct input_file_sink *to, struct csv *csv, co
     return status;
 }
 
+/* Adds a text. */
+static enum status add_line(const struct input_file_sink *to, const char *text, size_t size, struct error *err)
+{
+    float *value = calloc(1, sizeof *value + size + 1);
+    if (!value)
+        return error_memory(err, "a text");
+    memcpy(value + 1, text, size);
+    return to->add(to->context, 0, NULL, value, 0, err);
+}
+
+/* Adds the text of each row. */
+static enum status read_texts(const struct input_file_sink *to, struct csv *csv, struct error *err)
+{
+    bool more = true, empty = true;
+    int column = csv_find(csv, to->table->text);
+    if (column < 0)
+        return error_set(err, STATUS_INVALID, NULL, "the table has no column '%s', which has the texts of the model",
+                         to->table->text);
+    for (enum status status; more; empty = false) {
+        status = csv_next(csv, &more, err);
+        if (!status && more)
+            status = add_line(to, csv->field[column], strlen(csv->field[column]), err);
+        if (status)
+            return status;
+        if (!more)
+            break;
+    }
+    return !empty ? STATUS_OK
+                  : error_set(err, STATUS_INVALID, NULL, "must not be empty: there is no row below the header");
+}
+
 static enum status read_table(const struct input_file_sink *to, const void *bytes, size_t count, struct error *err)
 {
     struct byte_source_memory memory = {bytes, count, 0};
@@ -153,6 +241,11 @@ static enum status read_table(const struct input_file_sink *to, const void *byte
     int *column = NULL, features = 0;
     bool more = true, empty = true;
     enum status status = csv_open(&csv, &from, err);
+    if (!status && to->table != NULL && to->table->text != NULL) {
+        status = read_texts(to, &csv, err);
+        csv_close(&csv);
+        return status;
+    }
     if (!status)
         status = table_columns_find(&csv, to->table != NULL ? &to->table->wanted : &usual, &columns, err);
     if (!status && (column = malloc((size_t)csv.columns * sizeof *column)) == NULL)
@@ -188,11 +281,7 @@ static enum status read_lines(const struct input_file_sink *to, const void *byte
             continue;
         if (!utf8_valid(line.at, line.size) || memchr(line.at, '\0', line.size))
             return error_set(err, STATUS_INVALID, NULL, "line %lld is not UTF-8", (long long)lines.number);
-        float *value = calloc(1, sizeof *value + line.size + 1);
-        if (!value)
-            return error_memory(err, "a text");
-        memcpy(value + 1, line.at, line.size);
-        status = to->add(to->context, 0, NULL, value, 0, err);
+        status = add_line(to, line.at, line.size, err);
         empty = false;
     }
     return status || !empty ? status : error_set(err, STATUS_INVALID, NULL, "must not be empty");
@@ -224,10 +313,11 @@ static const struct {
     enum status (*read)(const struct input_file_sink *to, const void *bytes, size_t count, struct error *err);
 } formats[] = {{"image/png", read_picture}, {"image/jpeg", read_picture},      {"image/tiff", read_picture},
                {"audio/wav", read_wave},    {"application/x-npy", read_array}, {"text/x-fasta", read_sequences},
-               {"text/csv", read_table},    {"text/plain", read_lines}};
+               {"text/csv", read_table},    {"text/plain", read_lines},        {"application/x-npz", read_arrays}};
 
-const char *const input_file_types[] = {"image/png",    "image/jpeg", "image/tiff", "audio/wav", "application/x-npy",
-                                        "text/x-fasta", "text/csv",   "text/plain", NULL};
+const char *const input_file_types[] = {
+    "image/png",    "image/jpeg", "image/tiff", "audio/wav",         "application/x-npy",
+    "text/x-fasta", "text/csv",   "text/plain", "application/x-npz", NULL};
 
 enum status input_file_read(const char *media_type, const void *bytes, size_t count, const struct input_file_sink *to,
                             struct error *err)

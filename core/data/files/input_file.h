@@ -11,6 +11,7 @@
 #include "core/formats/table/table_columns.h"
 
 #define INPUT_FILE_NUMBERS (4u << 20) /* largest number of values of one array */
+#define INPUT_FILE_ARRAYS 64          /* most members of an .npz file */
 #define INPUT_FILE_UNPACKED                                                                                            \
     ((size_t)64 << 20) /* most bytes that the compressed files of a query have when unpacked                           \
                         */
@@ -21,6 +22,7 @@ struct input_file_table {
     struct table_wanted wanted;
     const char *const *feature; /* [features] */
     int features;
+    const char *text; /* the inputs are the texts of this column; NULL: they are numbers */
 };
 
 /* What the reader did on its own. */
@@ -46,9 +48,10 @@ extern const char *const input_file_types[];
 
 /* Reads a file of a type in input_file_types, which may be compressed by gzip, and passes its arrays to `to`. A picture
  * becomes [rows][cols] with values in [0, 1], or [3][rows][cols] if it has colours. A recording becomes [samples] at
- * its own rate. An array keeps its shape. Each record of a sequence file becomes [4][1][length], and each row of a
- * table [columns of features]: if the table has all features of the model, these, by their names; otherwise all columns
- * that have no other role. Each line of a text that is not blank is a text. STATUS_INVALID, STATUS_CORRUPT or
+ * its own rate. An array keeps its shape; of an .npz file, it is the array with the name x, or the only one. Each
+ * record of a sequence file becomes [4][1][length], and each row of a table [columns of features]: if the table has all
+ * features of the model, these, by their names; otherwise all columns that have no other role; if the model reads
+ * texts, each row is a text. Each line of a text that is not blank is a text. STATUS_INVALID, STATUS_CORRUPT or
  * STATUS_LIMIT: the bytes are not a file of this type, or the file is empty or has too many numbers. STATUS_NOT_FOUND:
  * the type is unknown. */
 enum status input_file_read(const char *media_type, const void *bytes, size_t count, const struct input_file_sink *to,

@@ -11,8 +11,9 @@
 #include "core/formats/audio_wave.h"
 #include "core/genomics/genomics.h"
 
-/* Upper limits of the samples in the list, of the letters of a sequence, and of the columns of a table. */
-enum { SAMPLES_SHOWN = 8, LETTERS_SHOWN = 200, COLUMNS_SHOWN = 32 };
+/* Upper limits of the samples in the list, of the letters of a sequence, of the columns of a table, and of the points
+ * of a signal. */
+enum { SAMPLES_SHOWN = 8, LETTERS_SHOWN = 200, COLUMNS_SHOWN = 32, CURVE_SHOWN = 60 };
 
 const struct alphabet *collection_alphabet(const struct collection *c)
 {
@@ -80,13 +81,36 @@ static void write_first_values(const struct collection *c, int64_t sample, const
     sink_end_list(out);
 }
 
-/* Writes the list "first" of at most 8 samples, each with its text or values, its label and its group. Writes
- * nothing for images, recordings and other signals. */
+/* Writes the course of a signal as a list of at most CURVE_SHOWN numbers: of each part of its first channel, the value
+ * that is farthest from the mean of the sample, with three digits. */
+static void write_curve(const struct collection *c, int64_t sample, const struct sink *out)
+{
+    int64_t length = collection_length(c, sample), begin = collection_begin(c, sample);
+    int points = length < CURVE_SHOWN ? (int)length : CURVE_SHOWN;
+    double mean = 0;
+    for (int64_t i = 0; i < length; i++)
+        mean += (double)collection_value(c, begin + i) / (double)length;
+    sink_begin_list(out, "curve");
+    for (int k = 0; k < points; k++) {
+        double far = mean;
+        char text[32];
+        for (int64_t i = k * length / points; i < (k + 1) * length / points; i++) {
+            double value = (double)collection_value(c, begin + i);
+            far = fabs(value - mean) >= fabs(far - mean) ? value : far;
+        }
+        (void)snprintf(text, sizeof text, "%.3g", far);
+        sink_number(out, NULL, strtod(text, NULL));
+    }
+    sink_end_list(out);
+}
+
+/* Writes the list "first" of at most 8 samples, each with its text, values or curve, its label and its group. Writes
+ * nothing for images. */
 static void collection_write_first(const struct collection *c, const struct sink *out)
 {
     const struct alphabet *alphabet = collection_alphabet(c);
     char text[LETTERS_SHOWN + 1];
-    if (alphabet == NULL && c->kind != COLLECTION_TABLE && c->kind != COLLECTION_TEXTS)
+    if (alphabet == NULL && c->kind != COLLECTION_TABLE && c->kind != COLLECTION_TEXTS && c->rows > 1)
         return;
     sink_begin_list(out, "first");
     for (int64_t i = 0; i < c->count && i < SAMPLES_SHOWN; i++) {
@@ -98,8 +122,10 @@ static void collection_write_first(const struct collection *c, const struct sink
             size_t bytes = utf8_cut(c->texts.name[i], strlen(c->texts.name[i]), LETTERS_SHOWN);
             (void)snprintf(text, sizeof text, "%.*s", (int)bytes, c->texts.name[i]);
             sink_text(out, "text", text);
-        } else {
+        } else if (c->kind == COLLECTION_TABLE) {
             write_first_values(c, i, out);
+        } else {
+            write_curve(c, i, out);
         }
         if (c->target != TARGET_NONE)
             write_label(c, i, out);

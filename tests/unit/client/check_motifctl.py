@@ -33,6 +33,12 @@ def main(motifctl, completion, manual):
     check("motifctl: the overview lists the commands", len(commands) > 20 and "--watch" in options["submit"], overview)
     wide = [(name, line) for name, text in {"overview": overview, **helps}.items() for line in text.splitlines() if len(line) > 120]
     check("motifctl: no line of a help text is longer than 120 characters", not wide, wide)
+    first = re.search(r"^most used:\n((?:    motifctl .*\n){3})\n", overview, re.M)
+    check("motifctl: the overview begins with the three forms that are used most", first and overview.index("most used:") < overview.index("commands:"), overview)
+    for name, text in helps.items():
+        top = re.match(rf"usage: motifctl {name}\b.*\n\nmost used:\n((?:  .*\bmotifctl {name}\b.*\n){{1,3}})\n\S", text)
+        check(f"motifctl: the help of {name} begins with the forms that are used most", top, text)
+        check(f"motifctl: the help of {name} has no form twice", top and not any(line in text[top.end():].splitlines() for line in top.group(1).splitlines()), text)
     with tempfile.TemporaryDirectory() as folder:
         os.symlink(os.path.abspath(motifctl), os.path.join(folder, "motifctl"))
         environment = {**os.environ, "PATH": f"{folder}:{os.environ['PATH']}", "MOTIFD_SERVER": "http://127.0.0.1:1"}

@@ -49,6 +49,8 @@ def letters_and_numbers_of_a_data_set_are_shown(c):
         0, "dna  sequences, 2 samples of at most 80 letters, target -, 0 names\n", "LABEL  FIRST SAMPLES\na      " + ("ACGT" * 40)[:76] + "\nb      -\n")
     narrow = c.at_terminal("datasets show dna", get("/v1/datasets/dna", letters), columns=30)
     narrow.says(0, "ACGTACGTACGTACGT\n")
+    curves = {"name": "s", "kind": "sequences", "first": [{"curve": [0, 0.5, 1, -7], "label": ["細胞"]}, {"curve": [2, 2], "label": ["b"]}, {"curve": [], "label": ["c"]}]}
+    c.run("datasets show s", get("/v1/datasets/s", curves)).says(0, "LABEL  FIRST SAMPLES\n細胞   ███▁\nb      ▁▁\nc      \n")
     numbers = {"name": "n", "kind": "images", "numbers": [{"name": f"number-{i:02}"} for i in range(70)], "first": []}
     ran = c.run("datasets show n", get("/v1/datasets/n", numbers))
     ran.says(0, "n  images, - samples of - x - x -, target -, 70 numbers\n", "70 numbers that are targets:\n  number-00, number-01", ",\n", "number-59,\n  and 10 more; --json lists them\n",

@@ -15,7 +15,7 @@ from client_answers import JOB, PROBLEM, answer, get, of_job, run_tests  # noqa:
 FORMATS = [{"name": "bed", "media_type": "text/x-bed", "endings": ["bed"]}, {"name": "gff", "media_type": "text/x-gff3", "endings": ["gff", "gff3", 5]}, {}]
 FILES = [{"name": "fasta", "media_type": "text/x-fasta", "endings": ["fa", "fasta"], "pieces": "records"},
          {"name": "csv", "media_type": "text/csv", "endings": ["csv"], "pieces": "rows"}, {"name": "npy", "media_type": "application/x-npy", "endings": ["npy"]}, {}]
-TOY = (of_job("", {"id": JOB, "kind": "toy"}), get("/v1/kinds/toy", {"queries": [
+TOY = (of_job("", {"id": JOB, "kind": "toy"}), get("/v1/kinds/toy", {"kind": "toy", "queries": [
     {}, {"name": "motifs", "method": "GET"}, *({"name": name, "method": method, "formats": FORMATS, "files": FILES}
                                                 for name in ("motifs", "predict", "sites", "signal", "logos", "channels") for method in ("GET", "POST"))]}))
 
@@ -68,10 +68,10 @@ def channels_are_saved_in_the_format_of_the_file(c):
     assert [ran.player.header("Accept", at) for at in (1, 4)] == ["image/png", "text/x-bed"], ran.player.asked
     assert c.content("a.png") == b"PNG" and c.content("b.BED") == b"BED"
     c.run(f"channels {JOB} --output b.doc", uses, *TOY).says(2, err="the ending of b.doc is not that of a format of channels; allowed are .bed, .gff")
-    c.run(f"channels {JOB} --output b.bed", uses, TOY[0], get("/v1/kinds/toy", {"queries": []})).says(
+    c.run(f"channels {JOB} --output b.bed", uses, TOY[0], get("/v1/kinds/toy", {"kind": "toy", "queries": []})).says(
         2, err="jobs of the kind toy do not answer the query channels")
     c.run(f"channels {JOB} --output b.bed", uses, of_job("", {"id": JOB})).says(2, err="jobs of the kind - do not answer the query channels")
-    c.run(f"channels {JOB} --output b.bed", uses, TOY[0], get("/v1/kinds/toy", {"queries": [{"name": "channels", "method": "GET", "formats": []}]})).says(
+    c.run(f"channels {JOB} --output b.bed", uses, TOY[0], get("/v1/kinds/toy", {"kind": "toy", "queries": [{"name": "channels", "method": "GET", "formats": []}]})).says(
         2, err="and the query has no formats of files")
     c.run(f"channels {JOB} --png a.png", uses, of_job("/channels", {"title": "No drawing"}, status=406, kind=PROBLEM)).says(2, err="error: No drawing")
 
@@ -199,6 +199,62 @@ def files_are_sent_with_the_media_type_of_their_ending(c):
     c.run(["motifs", JOB, "--input", "in.npy", "--checkpoint", "1" * 5000], *TOY).says(2, err="--checkpoint is too long")
 
 
+# ---- ask -------------------------------------------------------------------------------------------------------------
+
+ARRAYS = {"name": "npy", "media_type": "application/x-npy", "endings": ["npy"], "pieces": "axis"}
+
+
+def kind_of(*names, files=FILES):
+    return of_job("", {"id": JOB, "kind": "toy"}), get("/v1/kinds/toy", {"kind": "toy", "queries": [{"name": name, "method": "POST", "formats": [], "files": files} for name in names]})
+
+
+def ask_prints_label_confidence_and_places_of_each_input(c):
+    motif = {"position": [0, 1], "channel": 3, "name": "seven", "value": 1.7, "maximal": True, "extent": [2, 5, 1, 3]}
+    told = [{"prediction": ["7", "1"], "probability": 0.925, "warnings": [{"text": "Odd."}] * 7}, {"prediction": []}, {"prediction": ["9"], "probability": 1}, {}]
+    seen = [{"shape": [9, 9, 5], "motifs": [motif, {**motif, "maximal": False, "value": 0.1}, {**motif, "extent": None, "name": None}]}, {"shape": [9, 9, 5], "motifs": []},
+            {"shape": [1, 12, 5], "letters": "ACGTACGTACGT", "motifs": [{**motif, "extent": [0, 1, 2, 6], "strand": "-"}, {**motif, "extent": [0, 1, 9, 99]}]},
+            {"shape": [1, 12, 5], "text": "to be", "motifs": [{**motif, "words": [{"word": "to", "start": 0, "end": 2}, {"word": "be", "start": 3, "end": 5}]}, {**motif, "words": []},
+                                                            {**motif, "extent": [0, 1, 2, 6], "seconds": [0.25, 0.75]}, {"maximal": True}]}]
+    c.file("in.fa", b">a one\nAC\n>b\nAC\n>c\nGT\n>d\nAA\n")
+    tape = (*kind_of("motifs", "predict"), post("predict?checkpoint=latest", {"absent": "none", "answers": told}), post("motifs?checkpoint=latest", {"answers": seen}))
+    ran = c.run(f"ask {JOB} in.fa", *tape)
+    ran.says(0, "INPUT  LABEL  CONFIDENCE  PLACE                  NAME   CHANNEL  VALUE\n", "a      7 1        92.5 %  rows 2-4, columns 1-2  seven        3   1.70\n",
+             "                          row 0, column 1        -            3   1.70\n", "b      none            -  no place               -            -      -\n",
+             "c      9         100.0 %  2-5 GTAC -             seven        3   1.70\n", "                          9-98                   seven        3   1.70\n",
+             "d      -               -  0-4 to be              seven        3   1.70\n", "                          beyond the text        seven", "                          0.250-0.750 s          seven",
+             "                          -                      -            -      -\n", never=("0.10", "nan"), err="warning: input 0: Odd.\n")
+    assert ran.err.count("Odd.") == 5 and "and 2 more warnings" in ran.err and ran.player.body(2) == ran.player.body(3) == c.content("in.fa").decode(), ran.err
+    lines = ran.out.splitlines()
+    assert all(line.strip() for line in lines) and len({len(line) for line in lines}) == 1, lines
+    c.run(f"ask {JOB} in.fa -q", *tape).says(0, "7 1\nnone\n9\n-\n")
+    both = json.loads(c.run(f"ask {JOB} in.fa --json", *tape).says(0).out)["answers"]
+    assert both[0]["motifs"][0] == motif and both[0]["probability"] == 0.925 and both[0]["record"] == "a", both
+
+
+def ask_finds_out_whether_an_array_is_one_input(c):
+    name, kind = c.file("in.npy", b"numbers"), kind_of("motifs", "predict", files=[ARRAYS])
+    told, seen = {"answers": [{"prediction": ["7"]}]}, {"answers": [{"shape": [2, 2, 5], "motifs": []}]}
+    refused = {"body": {"title": "Some fields are invalid", "errors": [{"pointer": "", "detail": "must have 2 rows"}]}, "status": 422, "kind": PROBLEM}
+    one, batch = (lambda body, **more: post("predict?checkpoint=latest", body, **more)), (lambda body, **more: post("predict?batch=1&checkpoint=latest", body, **more))
+    c.run(f"ask {JOB} {name}", *kind, one(told), batch(**refused), post("motifs?checkpoint=latest", seen)).says(0, "0      7 ")
+    c.run(f"ask {JOB} {name}", *kind, one(**refused), batch(told), post("motifs?batch=1&checkpoint=latest", seen)).says(0, "0      7 ")
+    c.run(f"ask {JOB} {name}", *kind, one(**refused), batch(**refused)).says(2, err="must have 2 rows")
+    c.run(f"ask {JOB} {name}", *kind, one(told), batch({"answers": [{}] * 3})).says(2, err="the array can be one input, or 3 inputs; say --one or --batch")
+    c.run(f"ask {JOB} {name} --one", *kind, one(told), post("motifs?checkpoint=latest", seen)).says(0, "0      7 ")
+    c.run(f"ask {JOB} {name} --batch", *kind, batch(told), post("motifs?batch=1&checkpoint=latest", seen)).says(0, "0      7 ")
+    c.run(f"ask {JOB} {name} --batch --one").says(2, err="--one and --batch contradict each other")
+    c.run(f"ask {JOB} {name}", *kind, one({"title": "No checkpoint"}, status=409, kind=PROBLEM)).says(1, err="error: No checkpoint")
+
+
+def ask_refuses_what_no_query_reads(c):
+    c.run(f"ask {JOB} in.doc", *kind_of("motifs", "predict")).says(2, err="the ending of in.doc is not that of an input format; allowed are .fa, .csv, .npy")
+    c.run(f"ask {JOB} absent.fa", *kind_of("motifs", "predict")).says(2, err="absent.fa: cannot be read")
+    c.run(f"ask {JOB} in.fa", *kind_of("channels")).says(2, err="jobs of the kind toy answer no questions about files")
+    c.run(f"ask {JOB}").says(2, err="usage: motifctl ask JOB FILE")
+    codes = {"answers": [{"codes": [{"latent": 3, "value": 0.5}]}]}
+    c.run(f"ask {JOB} " + c.file("in.csv", b"a\n1\n"), *kind_of("encode"), post("encode?checkpoint=latest", codes)).says(0, "input 0\n  codes          \nLATENT  VALUE\n     3    0.5\n")
+
+
 # ---- predict ---------------------------------------------------------------------------------------------------------
 
 def npy(rows, columns, first=0, text=None):
@@ -211,10 +267,14 @@ def answers_of_a_model_are_printed_in_full_or_shortened(c):
                 "code": list(range(20)), "nested": [[1], 2], "none": None, "object": {}, "empty": [], "sum": 0.125, "warnings": [{"text": "Odd."}, {}]}, {}]
     c.file("in.npy", b"numbers")
     c.run(f"predict {JOB} --input in.npy", *TOY, post("predict?checkpoint=latest", {"answers": answers})).says(
-        0, "input 0\n  prediction     7 0\n", "tokens         7 (50.0 %) 0 (-)\n", "sites          \n    at 3 score 1 0.5\n", "code           0 1 2 3 4 5 6 7 8 9 10 11 ...\n",
+        0, "input 0\n  prediction     7 0\n", "tokens         7 (50.0 %) 0 (-)\n", "sites          \nAT  SCORE\n 3  1 0.5\n", "code           0 1 2 3 4 5 6 7 8 9 10 11 ...\n",
         "nested         ... 2\n", "empty          nothing\n", "sum            0.125\n", "  warning: Odd.\n  warning: -\ninput 1\n", never=("none", "object", "more"))
     c.run(f"predict {JOB} --input in.npy", *TOY, post("predict?checkpoint=latest", {"absent": "ok", "answers": [{"prediction": [], "presence": []}]})).says(
         0, "input 0\n  prediction     ok\n  presence       nothing\n")
+    rows = [{"factor": i, "fed_by": [1] * (i % 2), "mean": 0.5, "more": {}} for i in range(14)]
+    c.run(f"predict {JOB} --input in.npy", *TOY, post("predict?checkpoint=latest", {"answers": [{"factors": rows, "odd": [{}, {"a": 1}]}]})).says(
+        0, "  factors        \nFACTOR  FED BY  MEAN\n     0  -        0.5\n     1  1        0.5\n", "    11  1        0.5\nand 2 more; --json shows them\n",
+        "  odd            nothing\n", never=("    12", "more  "))
     c.run(f"predict {JOB} --input in.npy --output out.npy", *TOY, post("predict?checkpoint=latest", b"NUM", kind="application/x-npy")).says(0, "out.npy: 3 bytes\n")
     c.run(f"predict {JOB}").says(2, err="--input FILE or --text TEXT is required")
     c.run(f"predict {JOB} --input in.npy --query ../x").says(2, err="--query must be the name of a query")

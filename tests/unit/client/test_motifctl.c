@@ -109,6 +109,11 @@ static void width_counts_characters_not_bytes_or_colours(void **state)
     assert_int_equal(term_width("äöü▏"), 4);
     assert_int_equal(term_width("\033[1;38;2;1;2;3mab\033[0m"), 2);
     assert_int_equal(term_width("\033[31"), 0);
+    assert_int_equal(term_width("細胞"), 4);
+    assert_int_equal(term_width("한a"), 3);
+    assert_int_equal(term_width("e\u0301"), 1);
+    assert_int_equal(term_width("\U0001F9EC"), 2);
+    assert_int_equal(term_width("\xE7\xB4"), 1);
 }
 
 static void channels_beyond_the_letters_share_a_star(void **state)

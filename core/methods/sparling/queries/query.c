@@ -337,6 +337,18 @@ static void write_strand(const struct annotation *annotation, const struct motif
                   annotation->reverse[(size_t)at->channel * plane + (size_t)row * cols + (size_t)col] > 0 ? "-" : "+");
 }
 
+/* Writes the times of an extent, [from, to) in seconds, if columns are points in time. */
+static void write_times(const struct open_domain *domain, const struct box *extent, const struct sink *out)
+{
+    double seconds = domain->domain->duration ? domain->domain->duration(domain->state) : (double)NAN;
+    if (isnan(seconds))
+        return;
+    sink_begin_list(out, "seconds");
+    sink_number(out, NULL, extent->col0 * seconds / domain->shape.cols);
+    sink_number(out, NULL, extent->col1 * seconds / domain->shape.cols);
+    sink_end_list(out);
+}
+
 static void write_motifs(const struct annotation *annotation, const struct sink *out)
 {
     char name[CHANNEL_NAME_TEXT];
@@ -362,6 +374,8 @@ static void write_motifs(const struct annotation *annotation, const struct sink 
         struct box extent;
         bool known = annotation_extent(annotation, &motif->at, &extent);
         channel_extent_write(known ? &extent : NULL, out);
+        if (known)
+            write_times(annotation->domain, &extent, out);
         query_words_marked(&annotation->words, &motif->at, known ? &extent : NULL, out);
         sink_end_object(out);
     }

@@ -210,7 +210,7 @@ const struct method_query sparling_queries[SPARLING_QUERIES] = {
 const struct method_schema sparling_schemas[SPARLING_SCHEMAS] = {
     {"Motif",
      "position [integer], channel integer, name text?, value number, maximal flag, *strand text, extent [integer]?, "
-     "*words [MarkedWord]",
+     "*seconds [number], *words [MarkedWord]",
      NULL, false},
     {"MarkedWord", "word text, start integer, end integer", NULL, false},
     {"Alphabet", "name text, symbols [text], colours [text], unknown text, unit text", NULL, false},

@@ -318,7 +318,8 @@ static void sequences_are_drawn_as_planes(void **state)
     describes(&c, "kind=sequences target=positions samples=1 shape{channels=2 rows=1 cols=4 } values{min=-2 max=3 "
                   "mean=0.625 deviation=1.29301 } "
                   "lengths{min=4 max=4 mean=4 deviation=0 } label_lengths{min=4 max=4 mean=4 deviation=0 } longest=4 "
-                  "vocabulary[{name=left count=2 } {name=right count=1 } ] boxes=0 warnings[] ");
+                  "vocabulary[{name=left count=2 } {name=right count=1 } ] boxes=0 warnings[] "
+                  "first[{curve[(null)=0 (null)=0.5 (null)=1 (null)=0.5 ] label[] } ] ");
     struct picture *p = preview(&c); /* one line of 24 pixels for each channel, from 0 (white) to 1 */
     assert_colour(p, 8 + 12, 8 + 80, 255, 255, 255);
     assert_colour(p, 8 + 12, 8 + 400, 24, 24, 24);
@@ -347,6 +348,10 @@ static void only_sequences_of_symbols_are_one_hot(void **state)
     assert_false(is_one_hot(COLLECTION_SEQUENCES, 2, (float[]){0, 0, 0, 0})); /* neither position has a symbol */
 }
 
+/* ten points of a curve: each stands for 50 values, of which the last one that is farthest from the mean is 0.5 */
+#define TEN FIVE FIVE
+#define FIVE "(null)=0.5 (null)=0.5 (null)=0.5 (null)=0.5 (null)=0.5 "
+
 static void recordings_are_drawn_as_curves(void **state)
 {
     static float values[3000 + 2];
@@ -367,7 +372,8 @@ static void recordings_are_drawn_as_curves(void **state)
     describes(&c, "kind=recordings target=none samples=2 shape{channels=1 rows=1 cols=3000 } rate=8000 "
                   "values{min=-0.5 max=0.5 mean=0.000166556 deviation=0.499875 } lengths{min=2 max=3000 mean=1501 "
                   "deviation=1499 } longest=0 "
-                  "vocabulary[] boxes=0 warnings[] ");
+                  "vocabulary[] boxes=0 warnings[] "
+                  "first[{curve[" TEN TEN TEN TEN TEN TEN "] } {curve[(null)=0.25 (null)=0.25 ] } ] ");
     struct picture *p = preview(&c);
     for (int k = 0; k < 640; k += 7) {
         assert_colour(p, 8, 8 + k, 24, 32, 48); /* a column of pixels is filled from the largest to the least value */

@@ -139,6 +139,8 @@ static void view_histogram(struct ctl *ctl, const cJSON *histogram)
     double most = 0;
     cJSON_ArrayForEach (count, json_member(histogram, "counts"))
         most = fmax(most, count->valuedouble);
+    if (most > 0)
+        fprintf(ctl->out.stream, "  %-20s %7s\n", "VALUES", "MOTIFS");
     cJSON_ArrayForEach (count, json_member(histogram, "counts")) {
         if (!edge || !edge->next)
             return;
