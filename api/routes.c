@@ -11,6 +11,7 @@
 #include "api/inference/inference.h"
 #include "api/jobs/job_spec.h"
 #include "api/jobs/jobs.h"
+#include "api/report/report.h"
 #include "api/studies/studies.h"
 #include "api/tokens.h"
 #include "api/trainers/trainers.h"
@@ -304,6 +305,14 @@ static const struct api_answer onnx_answers[] = {
     PROBLEM(503, "There is not enough memory at the moment, or the daemon is shutting down."),
     PROBLEM(504, "The export took longer than --query-seconds."),
     END};
+static const struct api_answer job_report_answers[] = {
+    {200, "text/html", NULL, "One HTML file without scripts, which needs no network and has less than 5 MB."},
+    PROBLEM(404, "There is no such job."),
+    PROBLEM(409, "The job has no result yet."),
+    PROBLEM(429, "Too many queries are running; Retry-After gives the time to wait."),
+    PROBLEM(503, "There is not enough memory at the moment, or the daemon is shutting down."),
+    PROBLEM(504, "The report took longer than --query-seconds."),
+    END};
 static const struct api_answer bundle_answers[] = {
     {200, "application/octet-stream", NULL, "The bundle, a file in the safetensors format."},
     PROBLEM(400, "The parameter is wrong."),
@@ -547,6 +556,8 @@ const struct api_route api_routes[] = {
         "Export a job as one file for import by another daemon"),
     GET("/v1/jobs/{id}/onnx", "getOnnx", API_SCOPE_READ, onnx_query, onnx_answers, onnx_show,
         "Export the model of a job as ONNX"),
+    GET("/v1/jobs/{id}/report", "getReport", API_SCOPE_READ, NULL, job_report_answers, report_show,
+        "Report of a job as one HTML file: verdict, figures, test inputs with motifs, settings, origin, commands"),
     {"POST", "/v1/imports", "importModel", "Import a bundle, a model as safetensors, or a folder of SAELens as tar",
      API_SCOPE_SUBMIT, API_IMPORT_MAX, false, import_types, NULL, import_query, import_answers, imports_create, NULL},
     GET("/v1/jobs/{id}/evaluation", "readEvaluation", API_SCOPE_READ, NULL, evaluation_answers, evaluation_read,

@@ -525,6 +525,15 @@ class Job:
             return json.loads(answer.body)
         return np.load(io.BytesIO(answer.body), allow_pickle=False) if accept == NPY else answer.body
 
+    def report(self, path: Optional[Union[str, "os.PathLike[str]"]] = None) -> str:
+        """A report of the job as one HTML file without scripts: verdict, figures, test inputs with their motifs, settings, hashes and commands. Writes it to
+        `path` (default: ID.html) and returns the path."""
+        path = os.fspath(path) if path is not None else f"{self.id}.html"
+        page = self.client.request("GET", f"/v1/jobs/{self.id}/report", headers={"Accept": "text/html"}).body
+        with open(path, "wb") as file:
+            file.write(page)
+        return path
+
     def ask_array(self, query: str, X: np.ndarray, **parameters: Any) -> Iterator[np.ndarray]:
         """Sends the rows of X to a query, in batches that the daemon accepts, and yields the array of each answer."""
         size = max(1, min(BATCH_INPUTS, BATCH_NUMBERS // max(1, int(np.prod(X.shape[1:])))))
@@ -1024,6 +1033,11 @@ class _Estimator(_Base):
         return self.job_
 
     job = property(_fitted, doc="the job that trained the model")
+
+    def report(self, path: Optional[Union[str, "os.PathLike[str]"]] = None) -> str:
+        """Writes a report of the job that trained the model, as Job.report() does, and returns its path."""
+        return self._fitted().report(path)
+
     findings_ = property(lambda self: self._fitted().findings)
     verdict_ = property(lambda self: self._fitted().verdict)
     result_ = property(lambda self: self._fitted().result)

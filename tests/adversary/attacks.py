@@ -73,7 +73,7 @@ def follow(target, token, job, body):
 
 QUERIES = (("POST", "/motifs", {"inputs": [{"sample": {"seed": 1}}, {"sample": {"seed": 2**53 - 1}}]}), ("POST", "/predict", {"inputs": [{"sample": {"seed": 3}}]}),
            ("POST", "/interventions", {"inputs": [{"sample": {"seed": 3}, "edits": [{"channel": 1, "delete": True}]}]}), ("GET", "/channels?samples=3", None),
-           ("GET", "/channels/0?samples=3&first=4294966295", None), ("GET", "/onnx", None), ("GET", "/bundle?checkpoints=all", None), ("GET", "/attestation", None),
+           ("GET", "/channels/0?samples=3&first=4294966295", None), ("GET", "/onnx", None), ("GET", "/bundle?checkpoints=all", None), ("GET", "/attestation", None), ("GET", "/report", None),
            ("GET", "/checkpoints/latest", None), ("GET", "/metrics", None), ("POST", "/evaluation", {"samples": 3, "seed": 1}))
 
 

@@ -344,6 +344,7 @@ class Run:
         example("POST", at + "/steer", body={**SAMPLE, "set": "1=2.5"}, names={"id": latents})
         example("GET", at + "/saelens", names={"id": latents})
         example("GET", at + "/attestation", names=of)
+        example("GET", at + "/report", names=of)
         example("GET", at + "/onnx", names=of)
         bundle = example("GET", at + "/bundle", names=of)[2]
         example("POST", "/v1/imports", "?name=borrowed", raw=bundle, headers={"Content-Type": "application/octet-stream"})

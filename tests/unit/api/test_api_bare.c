@@ -102,6 +102,7 @@ static const struct route_case given[] = {
     {"GET", "/checkpoints", NULL, 200},
     {"GET", "/checkpoints/1", NULL, 200},
     {"GET", "/attestation", NULL, 200},
+    {"GET", "/report", NULL, 200},
     {"GET", "/bundle", NULL, 200},
     {"GET", "/events", NULL, 200},
 };

@@ -75,6 +75,7 @@ static const struct request_case reads[] = {
     {"GET", "/v1/jobs/@/artifacts/a.png", NULL, 200, NONE, {NULL}, {NULL}, true},
     {"GET", "/v1/jobs/@/evaluation", NULL, 200, NONE, {NULL}, {NULL}, true},
     {"GET", "/v1/jobs/@/attestation", NULL, 200, NONE, {NULL}, {NULL}, true},
+    {"GET", "/v1/jobs/@/report", NULL, 200, NONE, {NULL}, {NULL}, true},
     {"GET", "/v1/jobs/@/bundle", NULL, 200, NONE, {NULL}, {NULL}, true},
     {"GET", "/v1/jobs/@/events", NULL, 200, NONE, {NULL}, {NULL}, true},
     {"GET", "/v1/events", NULL, 200, NONE, {NULL}, {NULL}, true},

@@ -1,0 +1,42 @@
+/* The parts of a report of a job (report.c). The functions append HTML; pure functions except for report_pictures(). */
+#ifndef MOTIF_API_REPORT_REPORT_PARTS_H
+#define MOTIF_API_REPORT_REPORT_PARTS_H
+
+#include "api/http/exchange.h"
+#include "protocol/json.h"
+#include "storage/storage.h"
+
+/* A report has less than 5 MB: pictures are left out from here on. */
+#define REPORT_PICTURES ((size_t)4400 << 10)
+
+/* What a report is about. Documents are those that the routes of the job send. */
+struct report {
+    const cJSON *job;         /* GET /v1/jobs/{id} */
+    const cJSON *attestation; /* GET /v1/jobs/{id}/attestation; NULL: the job has none */
+    const cJSON *preset;      /* configuration of the job's preset, all fields; NULL: not known */
+    struct buf *out;
+};
+
+/* Appends the verdict and the findings, each with what to do next. */
+void report_verdict(const struct report *r);
+/* Appends the most important figures of the result, with intervals, and its error rates by name. */
+void report_figures(const struct report *r);
+/* Appends all other numbers and lists of the result. */
+void report_tables(const struct report *r);
+/* Appends how the samples were divided, and the settings. */
+void report_settings(const struct report *r);
+/* Appends versions, machine and hashes. */
+void report_origin(const struct report *r);
+/* Appends the commands that repeat the job. */
+void report_commands(const struct report *r);
+/* Appends a gallery of test inputs with their motifs, the logos and the stored pictures of the job. Computes with the
+ * latest checkpoint, and so belongs between queries_enter() and queries_leave(). A model that cannot draw has no
+ * gallery. STATUS_CANCELLED: the query must stop. */
+enum status report_pictures(struct exchange *x, const struct storage_job *job, struct buf *out, struct error *err);
+
+/* Returns the member of an object, or NULL. */
+const cJSON *report_member(const cJSON *object, const char *name);
+/* Returns the text of a member, or "". */
+const char *report_text(const cJSON *object, const char *name);
+
+#endif
