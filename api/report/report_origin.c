@@ -155,8 +155,8 @@ static void set_field(struct buf *out, const cJSON *field)
 static void submission(const struct report *r, struct buf *out)
 {
     const char *preset = report_text(r->job, "preset");
-    buf_text(out, "motifctl submit");
-    buf_text(out, " --kind ");
+    buf_text(out, "motifctl");
+    buf_text(out, " submit --kind ");
     shell_word(out, report_text(r->job, "kind"));
     if (preset[0] != '\0') {
         buf_text(out, " --preset ");
