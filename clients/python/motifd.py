@@ -358,6 +358,18 @@ class Client:
                 offset = 0
         raise AssertionError("unreachable")
 
+    def datasets(self) -> List[Dict[str, Any]]:
+        """The descriptions of all data sets."""
+        return self.get("/v1/datasets")["datasets"]
+
+    def dataset(self, name: str) -> Dict[str, Any]:
+        """The description of a data set: names with counts, shape, warnings, division, and the kinds of jobs that accept it."""
+        return self.get(f"/v1/datasets/{urllib.parse.quote(name, safe='')}")
+
+    def delete_dataset(self, name: str) -> None:
+        """Deletes a data set. The daemon refuses this while a job needs it."""
+        self.request("DELETE", f"/v1/datasets/{urllib.parse.quote(name, safe='')}")
+
     def events(self, job: Optional[str] = None, after: Optional[str] = None) -> Iterator[Tuple[str, Dict[str, Any]]]:
         """Yields (event, data): all events of one job until it ends, or without `job` the events of all jobs from now on. When the connection breaks, the
         client connects again and continues after the last event, without loss."""
@@ -533,6 +545,26 @@ class Job:
         with open(path, "wb") as file:
             file.write(page)
         return path
+
+    def export(self, path: Union[str, "os.PathLike[str]"], checkpoint: Union[str, int] = "latest") -> str:
+        """Saves the job in the form that the ending of `path` names, and returns the path: .safetensors (weights), .onnx (the model, for other programs), .bundle
+        (the whole job, for another daemon) or .html (a report). checkpoint: a sequence number or latest; for a bundle also all."""
+        path = os.fspath(path)
+        ending = os.path.splitext(path)[1].lower()
+        forms = {".safetensors": f"checkpoints/{checkpoint}", ".onnx": "onnx" + _query({"checkpoint": checkpoint}),
+                 ".bundle": "bundle" + _query({"checkpoints": checkpoint}), ".html": "report"}
+        if ending not in forms:
+            raise ValueError(f"the ending of {path!r} names no form of a model; use {', '.join(forms)}")
+        data = self.client.request("GET", f"/v1/jobs/{self.id}/{forms[ending]}", headers={"Accept": "*/*"}).body
+        with open(path, "wb") as file:
+            file.write(data)
+        return path
+
+    def compare(self, other: Union[str, "Job"], samples: Optional[int] = None) -> List[Dict[str, Any]]:
+        """Says for each channel which channel of another job's model is active at the same places, as dictionaries: channel, other (None: none), motifs,
+        other_motifs, together and agreement. Both models read the same inputs. pandas.DataFrame() takes the list."""
+        body = {"with": other.id if isinstance(other, Job) else other, "samples": samples}
+        return self.ask("compare", {name: value for name, value in body.items() if value is not None})["channels"]
 
     def ask_array(self, query: str, X: np.ndarray, **parameters: Any) -> Iterator[np.ndarray]:
         """Sends the rows of X to a query, in batches that the daemon accepts, and yields the array of each answer."""
@@ -779,6 +811,15 @@ class _Labels:
         self.back = dict(zip(self.columns if sets else map(self._text, self.table), self.table))
         self.absent = self._named(absent) if absent is not None else None
 
+    @classmethod
+    def of_names(cls, form: str, names: Sequence[str], numbers: int = 0, absent: Optional[str] = None) -> "_Labels":
+        """Returns the labels of a model whose Y is not there: the names are texts. numbers: how many numbers the model predicts."""
+        labels = cls.__new__(cls)
+        labels.names, labels.form, labels.table, labels.columns = None, form, list(names), list(names) if form == "set" else []
+        labels.back, labels.absent = {name: name for name in names}, absent
+        labels.array = np.zeros((0, numbers) if numbers > 1 else 0, np.float32)
+        return labels
+
     def _named(self, value: Any) -> str:
         """Returns the name of a label, which is one of `names` if the label is an integer."""
         if self.names is not None and not isinstance(value, str) and float(value).is_integer() and 0 <= int(value) < len(self.names):
@@ -790,7 +831,7 @@ class _Labels:
         that are all in `names` have the order of `names`."""
         if self.form == "flags":
             return list(self.names) if self.names is not None else list(range(len(self.table)))
-        values = sorted({word for text in self.array.tolist() for word in text.split()}) if self.form == "words" else list(self.table)
+        values = sorted({word for text in self.array.tolist() for word in str(text).split()}) if self.form == "words" else list(self.table)
         try:
             values = sorted(values)
         except TypeError:  # labels of several types
@@ -819,7 +860,7 @@ class _Labels:
         return str(token)
 
     def decode(self, tokens: List[str]) -> Any:
-        known = [self.back.get(token, token) for token in tokens if self.form == "words" or token in self.back]
+        known = [self.back.get(token, token) for token in tokens if self.form in ("words", "tokens") or token in self.back]
         if self.form == "class":
             return known[0] if known else self.back.get(self.absent, self.absent)
         if self.form == "set":
@@ -1034,6 +1075,10 @@ class _Estimator(_Base):
 
     job = property(_fitted, doc="the job that trained the model")
 
+    def export(self, path: Union[str, "os.PathLike[str]"], checkpoint: Union[str, int] = "latest") -> str:
+        """Saves the model in the form that the ending of `path` names, as Job.export() does, and returns the path."""
+        return self._fitted().export(path, checkpoint)
+
     def report(self, path: Optional[Union[str, "os.PathLike[str]"]] = None) -> str:
         """Writes a report of the job that trained the model, as Job.report() does, and returns its path."""
         return self._fitted().report(path)
@@ -1095,8 +1140,10 @@ class Channels(List[Channel]):
 class Motifs(_TransformerMixin, _Estimator):
     """SPARLING: finds the motifs that decide the labels, from labels alone, or the motifs that change numbers.
 
-    X: images [n][rows][cols] or [n][rows][cols][channels], signals [n][length], a list of texts or of lists of tokens, or with sample_rate a list of
-    recordings (numbers in [-1, 1]). Texts of several words are split into words, and tokens are kept as given; other texts are sequences of bases. Y: labels of the whole input (see fit).
+    X: images [n][rows][cols] or [n][rows][cols][channels], signals [n][length], a list of texts or of lists of tokens, recordings, a list of files, or a frame of
+    pandas. Recordings are pairs (samples, rate) as soundfile.read() returns them, or with sample_rate lists of numbers in [-1, 1]. Files are the paths of pictures
+    (.png, .jpg, .tif) or recordings (.wav), or pictures of PIL. Texts of several words are split into words, and tokens are kept as given; other texts are
+    sequences of bases. Y: labels of the whole input (see fit).
 
     url: address of the daemon or a Client. effort: quick, normal or thorough, if the daemon has this field. total_samples: upper limit of
     the training. config: further fields of the kind `sparling`. sparse: transform() returns coordinates instead of dense maps.
@@ -1113,9 +1160,51 @@ class Motifs(_TransformerMixin, _Estimator):
     def _more_tags(self) -> Dict[str, Any]:
         return {"X_types": ["3darray", "string"], "requires_y": True, "_skip_test": True}
 
-    def fit(self, X: Any, Y: Any, names: Optional[Sequence[str]] = None, groups: Optional[Sequence[Any]] = None, boxes: Any = None,
-            numbers: Optional[bool] = None, missing: str = "refuse", absent: Optional[str] = None) -> "Motifs":
-        """Uploads the data once, trains, and waits. Y: an integer or text for each input (a text of several words is a sequence), lists of
+    @classmethod
+    def load(cls, job: Union[str, Job, "os.PathLike[str]"], url: Any = None, **parameters: Any) -> "Motifs":
+        """Returns a fitted model of a job: its id or name, a Job, or a file with the ending .bundle or .safetensors, which is imported first. Labels are the names
+        that the daemon has, as texts. url and the other parameters are those of Motifs."""
+        model = cls(job.client if isinstance(job, Job) and url is None else url, **parameters)
+        client = model._client()
+        if not isinstance(job, Job):
+            where = os.fspath(job)
+            file = os.path.splitext(where)[1].lower() in (".bundle", ".safetensors") and os.path.isfile(where)
+            job = client.import_model(open(where, "rb")) if file else client.job(where)
+        elif job.config is None:
+            job.refresh()
+        if job.kind != "sparling":
+            raise ValueError(f"job {job.id} is of the kind {job.kind}; Motifs.load() needs one of the kind sparling")
+        model.job_ = job
+        model._take_labels(client)
+        return model
+
+    def _take_labels(self, client: Client) -> None:
+        """Takes the form of the labels from the data set of the job; without it, labels are lists of tokens."""
+        name, data = (self.job_.config or {}).get("dataset_name"), None
+        try:
+            data = client.dataset(name) if name else None
+        except MotifdError as error:
+            if error.status != 404:
+                raise
+        if data is None:
+            self.labels_ = _Labels.of_names("tokens", [])
+            return
+        self.data_, numbers = data, len(data.get("numbers") or [])
+        form = {"class": "class", "labels": "set", "number": "number", "count": "class"}.get(data["target"], "sequence")
+        self.labels_ = _Labels.of_names(form, [entry["name"] for entry in data.get("vocabulary") or []], numbers, (data.get("options") or {}).get("absent") or None)
+        if self.labels_.absent and form != "number":  # one class for each sample, of which one is the empty set
+            self.labels_.form, self.labels_.columns = "class", []
+            self.labels_.table.append(self.labels_.absent)
+        self.words_ = data["kind"] == "texts"
+        if self.words_:
+            self.text_ = (data.get("options") or {}).get("text") or "text"
+        self.rate_ = data.get("rate")
+
+    def fit(self, X: Any, Y: Any = None, names: Optional[Sequence[str]] = None, groups: Optional[Sequence[Any]] = None, boxes: Any = None,
+            numbers: Optional[bool] = None, missing: str = "refuse", absent: Optional[str] = None, text: Optional[str] = None) -> "Motifs":
+        """Uploads the data once, trains, and waits. In a frame of pandas, Y and groups may be the names of columns; without them, those with the usual names
+        are taken (label, labels, class or target; group). text: the column with texts, which are then the inputs; by default a column that has
+        this name and texts. The other columns are points of a signal. Y: an integer or text for each input (a text of several words is a sequence), lists of
         tokens, sets of names, an array [n][names] of booleans or of zeros and ones, as of MultiLabelBinarizer, or numbers to predict ([n] or [n][k]).
         A frame of pandas has the names of its columns. missing: "drop" leaves out the samples whose label is None, NaN, empty or a text such as "NA";
         otherwise they raise a ValueError. "keep" takes such texts as names. absent: the class, such as "normal", that says that the other names are
@@ -1125,6 +1214,7 @@ class Motifs(_TransformerMixin, _Estimator):
         col0, col1 and symbol; only the evaluation uses them."""
         if isinstance(X, (str, bytes, os.PathLike)):
             raise ValueError("X must be an array or a list of texts of letters, not one text; Client.upload() uploads a file")
+        X, Y, groups = self._of_frame(X, Y, groups, text)
         if Y is None:
             raise ValueError("Motifs needs labels: pass Y with an integer, a text, a list of tokens or a set of names for each input")
         _given(X)
@@ -1162,10 +1252,33 @@ class Motifs(_TransformerMixin, _Estimator):
         self._train("sparling", {name: value for name, value in config.items() if value is not None}, "dataset", self.name, client)
         return self
 
+    def _of_frame(self, X: Any, Y: Any, groups: Any, text: Optional[str]) -> Tuple[Any, Any, Any]:
+        """Takes labels, groups and texts out of the columns of a frame; other inputs stay as they are."""
+        self.__dict__.pop("text_", None)
+        if not hasattr(X, "columns") or not hasattr(X, "drop"):
+            if text is not None or isinstance(Y, str) or isinstance(groups, str):
+                raise ValueError("the names of columns need a frame of pandas as X")
+            return X, Y, groups
+        have = {str(name): name for name in X.columns}
+        for what, column in (("Y", Y), ("groups", groups), ("text", text)):
+            if isinstance(column, str) and column not in have:
+                raise ValueError(f"{what}: X has no column {column!r}; it has {list(have)[:20]}")
+        usual = next((name for name in ("label", "labels", "class", "target") if name in have), None)
+        label = Y if isinstance(Y, str) else usual if Y is None else None
+        group = groups if isinstance(groups, str) else "group" if groups is None and "group" in have else None
+        text = text if text is not None else "text" if "text" in have and _are_texts(X[have["text"]]) else None
+        Y = X[have[label]] if label is not None else Y
+        groups = list(X[have[group]]) if group is not None else groups
+        if text is not None:
+            self.text_ = text
+            return list(X[have[text]]), Y, groups
+        return X.drop(columns=[have[name] for name in (label, group) if name is not None]), Y, groups
+
     def _files(self, X: Any, labels: _Labels, groups: Any, boxes: Any) -> Tuple[Any, str, Dict[str, str]]:
-        if isinstance(X[0], str) or _tokens(X) or self.sample_rate:
-            self.words_ = _tokens(X) or (isinstance(X[0], str) and any(len(text.split()) > 1 for text in X))
-            if boxes is not None or (isinstance(X[0], str) and groups is not None and not self.words_):
+        files = _files_in(X)
+        if isinstance(X[0], str) or _tokens(X) or self.sample_rate or files or _pairs(X):
+            self.words_ = not files and (_tokens(X) or (isinstance(X[0], str) and any(len(text.split()) > 1 for text in X)))
+            if boxes is not None or (isinstance(X[0], str) and groups is not None and not self.words_ and not files):
                 raise ValueError("boxes and groups need arrays; upload a file with Client.upload() instead")
             sets = labels.form in ("set", "flags")
             separator = _separator(labels.columns) if sets else None
@@ -1177,6 +1290,8 @@ class Motifs(_TransformerMixin, _Estimator):
                 options = {"target": "labels", "separator": separator or "blank"}
             if self.words_:
                 return _texts(X, words, sets, groups), "jsonl", {"target": "sequence", **options} if labels.form == "words" else options
+            if files:
+                return _tar([(f"{at}{ending}", data) for at, (ending, _, data) in enumerate(files)], words, sets, groups), "tar", options
             if isinstance(X[0], str):
                 wrong = next((text for text in X if not text.isalpha()), None)
                 if wrong is not None:
@@ -1184,7 +1299,7 @@ class Motifs(_TransformerMixin, _Estimator):
                                      "Read files into arrays, or use Client.upload()")
                 records = "".join(f">s{at} {label}\n{letters}\n" for at, (letters, label) in enumerate(zip(X, words)))
                 return records.encode(), "fasta", options
-            return _recordings(X, self.sample_rate, words, sets, groups), "tar", options
+            return _tar([(f"{at}.wav", _wav(*_recording(one, self.sample_rate))) for at, one in enumerate(X)], words, sets, groups), "tar", options
         arrays = {"x": self._array(X, upload=True), "y": labels.array}
         if labels.columns or (labels.form == "number" and labels.names is not None):
             arrays["names"] = np.array(labels.columns or labels.names)
@@ -1206,13 +1321,21 @@ class Motifs(_TransformerMixin, _Estimator):
     def _inputs(self, X: Any) -> Any:
         self._fitted()
         _given(X)
+        if hasattr(X, "columns") and getattr(self, "text_", None) is not None:
+            if self.text_ not in map(str, X.columns):
+                raise ValueError(f"X lacks the column {self.text_!r}, whose texts the model was trained on")
+            X = list(X[next(name for name in X.columns if str(name) == self.text_)])
         X = _plain(_columns(X, getattr(self, "feature_names_in_", None)))
+        files = _files_in(X)
+        if files:
+            return [{"data": base64.b64encode(data).decode(), "type": type} for _, type, data in files]
         if getattr(self, "words_", False):
             return [text if isinstance(text, str) else [str(token) for token in text] for text in X]
         if isinstance(X[0], str):
             return [{"data": base64.b64encode(f">s\n{letters}\n".encode()).decode(), "type": "text/x-fasta"} for letters in X]
-        if self.sample_rate:
-            return [{"data": base64.b64encode(_wav(one, self.sample_rate)).decode(), "type": "audio/wav"} for one in X]
+        if self.sample_rate or _pairs(X) or getattr(self, "rate_", None):
+            rate = self.sample_rate or getattr(self, "rate_", None)
+            return [{"data": base64.b64encode(_wav(*_recording(one, rate))).decode(), "type": "audio/wav"} for one in X]
         return self._array(X)
 
     def transform(self, X: Any, sparse: Optional[bool] = None) -> Union[np.ndarray, SparseMaps]:
@@ -1311,17 +1434,147 @@ class Motifs(_TransformerMixin, _Estimator):
     def boxes(self, X: Any) -> List[List[Dict[str, Any]]]:
         """Returns for each input its maximal motifs: {"box": [row0, row1, col0, col1], "channel", "name", "value"}. The box is the extent of
         the motif if the daemon gives one, otherwise its footprint. The motifs of a text have "words" too: [{"word", "start", "end"}], where the word is
-        text[start:end]."""
+        text[start:end], and those of a recording "seconds": [start, end]."""
+        return self._places(self._inputs(X))
+
+    def _places(self, inputs: Any) -> List[List[Dict[str, Any]]]:
         listed = self._fitted().ask("channels")
         names = {row["channel"]: self._channel_name(row) for row in listed["channels"]}
         out = []
-        for answer in self._fitted().ask_each("motifs", self._inputs(X)):
+        for answer in self._fitted().ask_each("motifs", inputs):
             rows, cols = answer["shape"][:2]
             out.append([{"box": _box(motif, rows, cols, listed["footprint"]), "channel": motif["channel"],
                          "name": names.get(motif["channel"], f"channel {motif['channel']}"), "value": motif["value"],
-                         **({"words": motif["words"]} if "words" in motif else {})}
+                         **{name: motif[name] for name in ("words", "seconds") if name in motif}}
                         for motif in answer["motifs"] if motif.get("maximal", True)])
         return out
+
+
+    def compare(self, other: Union["Motifs", Job, str], samples: Optional[int] = None) -> List[Dict[str, Any]]:
+        """Says for each channel which channel of another model is active at the same places (Job.compare())."""
+        return self._fitted().compare(other._fitted() if isinstance(other, Motifs) else other, samples)
+
+    def frame(self, X: Any) -> Any:
+        """The answers as a frame of pandas, with a row for each motif, and one row for an input without motifs: input, label, confidence, name, channel, value,
+        row0, row1, col0, col1 (ends are exclusive), and where they apply start, end (seconds) and words. input: the index of X if X is a frame."""
+        try:
+            import pandas
+        except ImportError:
+            raise ImportError("frame() needs pandas; boxes() and predict() give the same without it") from None
+        index = list(X.index) if hasattr(X, "index") and not callable(X.index) else range(len(X))
+        inputs, labels = self._inputs(X), self.predict(X)
+        told = self._fitted().ask_each("predict", inputs)
+        rows: List[Dict[str, Any]] = []
+        for at, label, answer, places in zip(index, labels, told, self._places(inputs)):
+            label = label.tolist() if isinstance(label, np.ndarray) else label
+            base = {"input": at, "label": label, "confidence": answer.get("probability")}
+            for place in places or [{}]:
+                box, seconds = place.get("box") or [None] * 4, place.get("seconds") or [None] * 2
+                rows.append({**base, "name": place.get("name"), "channel": place.get("channel"), "value": place.get("value"),
+                             **dict(zip(("row0", "row1", "col0", "col1"), box)), "start": seconds[0], "end": seconds[1],
+                             "words": " ".join(word["word"] for word in place["words"]) if "words" in place else None})
+        frame = pandas.DataFrame(rows).convert_dtypes(convert_string=False, convert_boolean=False, convert_floating=False)
+        return frame.drop(columns=[name for name in ("start", "end", "words") if frame[name].isna().all()])
+
+    def plot(self, X: Any, count: int = 8) -> Any:
+        """Shows the first `count` inputs with the extents of their motifs and the predicted labels: a figure of matplotlib if that is installed, otherwise an
+        object that notebooks show."""
+        try:
+            from matplotlib import pyplot
+        except ImportError:
+            return self.pictures(X, count)
+        inputs = self._inputs(X)[:count]
+        answers = list(self._fitted().ask_each("motifs", inputs))
+        across = 1 if any(_spelled(answer) or answer["shape"][0] == 1 for answer in answers) else min(4, len(answers))
+        down = -(-len(answers) // across)
+        figure, axes = pyplot.subplots(down, across, squeeze=False, figsize=(10, (3 if across > 1 else 1.4) * down), layout="constrained")
+        for ax in axes.flat:
+            ax.set_axis_off()
+        for ax, one, answer, places in zip(axes.flat, inputs, answers, self._places(inputs)):
+            if isinstance(one, dict) and not _spelled(answer):
+                ax.imshow(pyplot.imread(io.BytesIO(self._png(one))))
+            else:
+                _draw(ax, one, answer, places)
+        pyplot.close(figure)  # a notebook shows the figure that is returned, and not twice
+        return figure
+
+    def pictures(self, X: Any, count: int = 8) -> "Pictures":
+        """The first `count` inputs with the extents of their motifs, drawn by the daemon. A notebook shows them in line."""
+        job, inputs = self._fitted(), self._inputs(X)[:count]
+        shown = []
+        for one, answer in zip(inputs, job.ask_each("motifs", inputs)):
+            if _spelled(answer):
+                shown.append(_marked(answer))
+                continue
+            shown.append(f"<img alt='an input with its motifs' src='data:image/png;base64,{base64.b64encode(self._png(one)).decode()}'>")
+        return Pictures(shown)
+
+    def _png(self, one: Any) -> bytes:
+        """An input with its motifs, drawn by the daemon."""
+        body, type = (_npy(_single(one)), NPY) if isinstance(one, np.ndarray) else (base64.b64decode(one["data"]), one["type"])
+        return self.job.client.request("POST", f"/v1/jobs/{self.job.id}/motifs", body, {"Accept": "image/png", "Content-Type": type}).body
+
+
+class Pictures(List[str]):
+    """Inputs with marked motifs, each as HTML. A notebook shows them."""
+
+    def _repr_html_(self) -> str:
+        return "".join(f"<div style='display:inline-block;margin:4px;vertical-align:top'>{one}</div>" for one in self)
+
+
+def _spelled(answer: Dict[str, Any]) -> Optional[str]:
+    """The input as a text or as letters; None: it is neither."""
+    return answer.get("text") or answer.get("letters")
+
+
+def _covered(answer: Dict[str, Any]) -> List[Tuple[int, int, Dict[str, Any]]]:
+    """The intervals of characters that the motifs of a text or of letters cover."""
+    found = []
+    for motif in answer["motifs"]:
+        words, extent = motif.get("words"), motif.get("extent")
+        if motif.get("maximal", True) and (words if answer.get("text") else extent):
+            found.append((words[0]["start"], words[-1]["end"], motif) if answer.get("text") else (extent[2], extent[3], motif))
+    return found
+
+
+def _marked(answer: Dict[str, Any]) -> str:
+    """A text or letters as HTML with marks where motifs are."""
+    text, marks, parts, at = _spelled(answer) or "", sorted(_covered(answer), key=lambda one: one[:2]), [], 0
+    for start, end, motif in marks:
+        start = max(start, at)
+        if start < end:
+            parts += [html.escape(text[at:start]), f"<mark title='{html.escape(str(motif.get('name')), quote=True)}'>{html.escape(text[start:end])}</mark>"]
+            at = end
+    return f"<code>{''.join(parts)}{html.escape(text[at:])}</code> {html.escape(' '.join(answer.get('prediction') or []))}"
+
+
+_COLOURS = ("#e69f00", "#56b4e9", "#009e73", "#d55e00", "#0072b2", "#cc79a7", "#999999", "#b9a800")
+
+
+def _draw(ax: Any, one: Any, answer: Dict[str, Any], places: List[Dict[str, Any]]) -> None:
+    """Draws an input and its motifs into axes of matplotlib."""
+    ax.set_title(" ".join(answer.get("prediction") or []) or "(empty)", fontsize=9, loc="left")
+    text = _spelled(answer)
+    if text is not None:
+        ax.set(xlim=(0, max(40, len(text))), ylim=(0, 1))
+        for start, end, motif in _covered(answer):
+            ax.axvspan(start, end, color=_COLOURS[motif["channel"] % len(_COLOURS)], alpha=0.5, lw=0)
+        for at, letter in enumerate(text):
+            ax.text(at + 0.5, 0.4, letter, ha="center", family="monospace", fontsize=min(10, 1000 / max(40, len(text))))
+        return
+    if one.shape[0] == 1:
+        ax.plot(np.arange(one.shape[1]) + 0.5, one[0], color="#182030", lw=0.8)
+        ax.set_xlim(0, one.shape[1])
+    else:
+        picture = one if one.ndim == 2 or one.shape[2] in (3, 4) else one.mean(2)
+        ax.imshow((picture - picture.min()) / (np.ptp(picture) or 1), cmap="gray_r", extent=(0, one.shape[1], one.shape[0], 0), interpolation="nearest")
+    from matplotlib.patches import Rectangle
+    low, high = sorted(ax.get_ylim())
+    for place in places:
+        row0, row1, col0, col1 = place["box"]
+        colour, flat = _COLOURS[place["channel"] % len(_COLOURS)], answer["shape"][0] == 1
+        ax.add_patch(Rectangle((col0, low if flat else row0), col1 - col0, high - low if flat else row1 - row0, fill=flat, alpha=0.3 if flat else 1, color=colour, lw=1.5))
+        ax.annotate(place["name"], (col0, high if flat else row0), fontsize=7, color="black", backgroundcolor=colour, va="bottom", annotation_clip=True)
 
 
 def _box(motif: Dict[str, Any], rows: int, cols: int, footprint: int) -> List[int]:
@@ -1350,18 +1603,62 @@ def _texts(X: Any, labels: List[str], sets: bool, groups: Any) -> bytes:
     return "\n".join(map(json.dumps, rows)).encode()
 
 
-def _recordings(X: Any, rate: int, words: List[str], sets: bool, groups: Any) -> bytes:
+def _tar(members: List[Tuple[str, bytes]], words: List[str], sets: bool, groups: Any) -> bytes:
+    """A tar of files and of the table labels.csv, which has the label and the group of each."""
     head = ["file", "labels" if sets else "label"] + (["group"] if groups is not None else [])
-    rows = [[f"{at}.wav", *('"' + text.replace('"', '""') + '"' for text in [label] + ([str(groups[at])] if groups is not None else []))]
-            for at, label in enumerate(words)]
-    members = [(f"{at}.wav", _wav(one, rate)) for at, one in enumerate(X)] + [("labels.csv", "\n".join(map(",".join, [head, *rows])).encode())]
+    rows = [[name, *('"' + text.replace('"', '""') + '"' for text in [label] + ([str(groups[at])] if groups is not None else []))]
+            for at, ((name, _), label) in enumerate(zip(members, words))]
     out = io.BytesIO()
     with tarfile.open(fileobj=out, mode="w") as tar:
-        for name, data in members:
+        for name, data in [*members, ("labels.csv", "\n".join(map(",".join, [head, *rows])).encode())]:
             info = tarfile.TarInfo(name)
             info.size = len(data)
             tar.addfile(info, io.BytesIO(data))
     return out.getvalue()
+
+
+# Endings of files that may be inputs, and their media types.
+_INPUT_FILES = {".png": "image/png", ".jpg": "image/jpeg", ".jpeg": "image/jpeg", ".tif": "image/tiff", ".tiff": "image/tiff", ".wav": "audio/wav"}
+
+
+def _files_in(X: Any) -> List[Tuple[str, str, bytes]]:
+    """The files that X lists, as (ending, media type, bytes): paths, or pictures of PIL. Empty if X lists something else."""
+    found = []
+    for at, one in enumerate(X if isinstance(X, (list, tuple, np.ndarray)) and getattr(X, "ndim", 1) == 1 else ()):
+        ending = os.path.splitext(os.fspath(one))[1].lower() if isinstance(one, (str, os.PathLike)) else ""
+        if ending in _INPUT_FILES:
+            if not os.path.isfile(one):
+                raise ValueError(f"input {at} of X is no file that can be read: {os.fspath(one)!r}")
+            with open(one, "rb") as file:
+                found.append((ending, _INPUT_FILES[ending], file.read()))
+        elif hasattr(one, "save") and hasattr(one, "mode") and hasattr(one, "convert"):  # PIL.Image.Image
+            out = io.BytesIO()
+            (one if one.mode in ("L", "RGB", "I;16") else one.convert("RGB")).save(out, "PNG")
+            found.append((".png", "image/png", out.getvalue()))
+        elif isinstance(one, os.PathLike):
+            raise ValueError(f"input {at} of X has an ending that is none of {', '.join(_INPUT_FILES)}: {os.fspath(one)!r}")
+        elif found:
+            raise ValueError(f"input {at} of X is neither a path nor a picture, but the inputs before it are")
+        else:
+            return []
+    return found
+
+
+def _pairs(X: Any) -> bool:
+    """Whether X lists recordings as soundfile.read() returns them: (samples, rate)."""
+    return isinstance(X, (list, tuple)) and all(isinstance(one, tuple) and len(one) == 2 and isinstance(one[1], (int, np.integer)) and np.ndim(one[0]) in (1, 2) for one in X)
+
+
+def _recording(one: Any, rate: Optional[int]) -> Tuple[np.ndarray, int]:
+    """The samples of a recording, the mean of its channels, and its rate."""
+    samples, rate = one if isinstance(one, tuple) and len(one) == 2 and np.ndim(one[1]) == 0 and np.ndim(one[0]) > 0 else (one, rate)
+    samples = np.asarray(samples)
+    samples = samples / -float(np.iinfo(samples.dtype).min) if samples.dtype.kind == "i" else samples.astype(float)
+    return samples.mean(1) if samples.ndim == 2 else samples, int(rate)
+
+
+def _are_texts(values: Any) -> bool:
+    return len(values) > 0 and all(isinstance(one, str) for one in values)
 
 
 # (least number of rows, parts): the daemon divides the rows into so many parts and holds one of them out for the evaluation.

@@ -7,7 +7,9 @@ import http.server
 import io
 import json
 import os
+import pathlib
 import pickle
+import re
 import struct
 import subprocess
 import sys
@@ -15,6 +17,8 @@ import tempfile
 import threading
 import unittest
 import warnings
+import wave
+import zlib
 
 try:
     import numpy as np
@@ -247,6 +251,182 @@ class Estimators(unittest.TestCase):
         self.assertEqual(str(model.findings_), "no findings")
 
 
+def png_of(picture):
+    """A grey PNG file of values in [0, 1]."""
+    def chunk(kind, data):
+        return struct.pack(">I", len(data)) + kind + data + struct.pack(">I", zlib.crc32(kind + data))
+    rows = (np.asarray(picture) * 255).round().astype(np.uint8)
+    lines = b"".join(b"\0" + row.tobytes() for row in rows)
+    return b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", struct.pack(">IIBBBBB", rows.shape[1], rows.shape[0], 8, 0, 0, 0, 0)) + chunk(b"IDAT", zlib.compress(lines)) + chunk(b"IEND", b"")
+
+
+def module(test, name):
+    try:
+        return __import__(name)
+    except ImportError:
+        test.skipTest(f"{name} is not installed")
+
+
+SHORT = {**TINY, "presence_samples": 400}
+
+
+class Forms(unittest.TestCase):
+    """Inputs and results in the forms that scientists have: frames, files, pictures, recordings, saved jobs."""
+
+    def test_a_job_is_loaded_as_a_model(self):
+        X, y = pictures(80)
+        names = ["solid", "corner"]
+        model = motifd.Motifs(total_samples=800, config=SHORT, name="to-load").fit(X, y, names=names)
+        for job in (model.job_.id, "to-load", model.job_):
+            loaded = motifd.Motifs.load(job, DAEMON.url)
+            self.assertEqual(loaded.classes_.tolist(), sorted(names))
+            self.assertEqual(loaded.predict(X[:20]).tolist(), [names[one] if one is not None else None for one in model.predict(X[:20])])
+            np.testing.assert_array_equal(loaded.transform(X[:3]), model.transform(X[:3]))
+            np.testing.assert_allclose(loaded.decision_function(X[:5])[:, ::-1], model.decision_function(X[:5]))
+        self.assertEqual(motifd.Motifs.load(model.job_.id).job_.client.url, DAEMON.url)
+        sets = motifd.Motifs(total_samples=100, config=TINY).fit(X, [{"a"} if one else {"a", "b"} for one in y])
+        self.assertIsInstance(motifd.Motifs.load(sets.job_).predict(X[:1])[0], set)
+        numbers = motifd.Motifs(total_samples=100, config=TINY).fit(X, np.stack([y + 0.5, y], 1))
+        np.testing.assert_allclose(motifd.Motifs.load(numbers.job_).predict(X[:4]), numbers.predict(X[:4]))
+        generated = motifd.Client().submit("sparling", TINY_NET, "digitcircle-quick").wait(60)
+        self.assertTrue(all(isinstance(token, str) for token in motifd.Motifs.load(generated).predict(np.zeros((1, 32, 32)))[0] or []))
+        with tempfile.TemporaryDirectory() as folder:
+            path = model.export(os.path.join(folder, "m.bundle"))
+            imported = motifd.Motifs.load(path)
+            self.assertNotEqual(imported.job_.id, model.job_.id)
+            np.testing.assert_array_equal(imported.transform(X[:3]), model.transform(X[:3]))
+        with self.assertRaisesRegex(ValueError, "kind factors; Motifs.load"):
+            motifd.Motifs.load(motifd.NMF(n_components=2, iterations=5).fit(abs(table(40))).job_)
+        with self.assertRaises(motifd.MotifdError):
+            motifd.Motifs.load("no-such-job")
+
+    def test_models_are_exported_by_ending_reported_and_compared(self):
+        X, y = pictures(60)
+        model, other = (motifd.Motifs(total_samples=100, random_state=seed, config=TINY).fit(X, y) for seed in (1, 2))
+        with tempfile.TemporaryDirectory() as folder:
+            for ending, begin in ((".safetensors", None), (".onnx", b"\x08"), (".bundle", None), (".html", b"<!doctype html>"), (".HTML", b"<!doctype html>")):
+                path = model.export(pathlib.Path(folder, f"model{ending}"))
+                with open(path, "rb") as file:
+                    data = file.read()
+                self.assertGreater(len(data), 1000, ending)
+                self.assertTrue(data.startswith(begin) if begin else data[8:9] == b"{", (ending, data[:20]))
+            self.assertEqual(model.report(os.path.join(folder, "r.html")), os.path.join(folder, "r.html"))
+        for got in (model.compare(other), model.compare(other.job_), model.job_.compare(other.job_.id)):
+            self.assertEqual([row["channel"] for row in got], list(range(len(got))))
+            self.assertTrue(all(0 <= (row["agreement"] or 0) <= 1 for row in got), got)
+        self.assertTrue(all(row["other"] == row["channel"] or row["motifs"] == 0 for row in model.compare(model, samples=20)), model.compare(model, samples=20))
+
+    def test_data_sets_are_listed_shown_and_deleted(self):
+        client = motifd.Client()
+        client.upload(b"a,b\n1,2\n2,1\n", "csv", name="to-delete")
+        self.assertIn("to-delete", [one["name"] for one in client.datasets()])
+        self.assertEqual(client.dataset("to-delete")["samples"], 2)
+        client.delete_dataset("to-delete")
+        with self.assertRaises(motifd.MotifdError) as caught:
+            client.dataset("to-delete")
+        self.assertEqual(caught.exception.status, 404)
+
+    def test_files_of_pictures_and_recordings_are_inputs(self):
+        X, y = pictures(60)
+        with tempfile.TemporaryDirectory() as folder:
+            paths = [pathlib.Path(folder, f"p{at}.png") for at in range(len(X))]
+            for path, picture in zip(paths, X):
+                path.write_bytes(png_of(picture))
+            model = motifd.Motifs(total_samples=400, config=SHORT).fit(paths, y, groups=[at // 3 for at in range(60)])
+            self.assertEqual((model.data_["kind"], model.data_["samples"], len(model.data_["groups"])), ("images", 60, 20))
+            np.testing.assert_allclose(model.transform([str(path) for path in paths[:3]]), model.transform(X[:3]), atol=1e-4)
+            self.assertEqual(model.predict(paths[:9]).tolist(), model.predict(X[:9]).tolist())
+            self.assertEqual(len(model.boxes(paths[:2])), 2)
+            sounds = [pathlib.Path(folder, f"s{at}.wav") for at in range(40)]
+            for at, path in enumerate(sounds):
+                with wave.open(str(path), "wb") as file:
+                    file.setnchannels(1), file.setsampwidth(2), file.setframerate(8000)
+                    file.writeframes((9000 * np.sin(np.arange(4000) * (0.1 + 0.2 * (at % 2)))).astype("<i2").tobytes())
+            heard = motifd.Motifs(total_samples=100, config=TINY).fit(sounds, [at % 2 for at in range(40)])
+            self.assertEqual((heard.data_["kind"], heard.data_["rate"]), ("recordings", 8000))
+            self.assertEqual(len(heard.transform(sounds[:2])), 2)
+            with self.assertRaisesRegex(ValueError, "input 1 of X is neither a path nor a picture"):
+                model.predict([paths[0], 7])
+
+    def test_recordings_have_their_own_rate(self):
+        pairs = [(0.3 * np.sin(np.arange(4000) * (0.1 + 0.2 * (at % 2))), 11025) for at in range(40)]
+        stereo = [(np.stack([samples, samples], 1), rate) for samples, rate in pairs]
+        whole = [((samples * 32767).astype(np.int16), rate) for samples, rate in pairs]
+        model = motifd.Motifs(total_samples=100, config=TINY).fit(pairs, [at % 2 for at in range(40)])
+        self.assertEqual((model.data_["kind"], model.data_["rate"]), ("recordings", 11025))
+        for same in (stereo, whole):
+            np.testing.assert_allclose(model.transform(same[:2]), model.transform(pairs[:2]), atol=1e-2)
+        places = [place for one in model.boxes(pairs[:6]) for place in one]
+        self.assertTrue(all(0 <= place["seconds"][0] < place["seconds"][1] < 0.5 for place in places), places)
+        loaded = motifd.Motifs.load(model.job_)
+        np.testing.assert_array_equal(loaded.transform([pairs[0][0]]), model.transform(pairs[:1]))  # the rate of the data set
+        soundfile = module(self, "soundfile")
+        with tempfile.TemporaryDirectory() as folder:
+            soundfile.write(os.path.join(folder, "one.wav"), *pairs[0])
+            np.testing.assert_allclose(model.transform([soundfile.read(os.path.join(folder, "one.wav"))]), model.transform(pairs[:1]), atol=0.1)
+
+    def test_pictures_of_pil_are_inputs(self):
+        module(self, "PIL")
+        from PIL import Image
+        X, y = pictures(60)
+        images = [Image.fromarray((picture * 255).astype(np.uint8)) for picture in X]
+        model = motifd.Motifs(total_samples=100, config=TINY).fit(images, y)
+        self.assertEqual((model.data_["kind"], model.data_["shape"]), ("images", {"channels": 1, "rows": 16, "cols": 16}))
+        np.testing.assert_allclose(model.transform(images[:3]), model.transform(X[:3]), atol=1e-4)
+
+    def test_columns_of_a_frame_are_texts_labels_and_groups(self):
+        pandas = module(self, "pandas")
+        words = [f"we play {'jazz' if at % 2 else 'rain'} today {at % 7}" for at in range(120)]
+        frame = pandas.DataFrame({"text": words, "label": ["music" if at % 2 else "weather" for at in range(120)], "group": [at // 4 for at in range(120)]}, index=[f"row{at}" for at in range(120)])
+        model = motifd.Motifs(total_samples=800).fit(frame)
+        self.assertEqual((model.data_["kind"], model.data_["target"], len(model.data_["groups"])), ("texts", "class", 30))
+        renamed = frame.rename(columns={"text": "body", "label": "kind", "group": "who"})
+        other = motifd.Motifs(total_samples=8, config=TINY)
+        other._train = lambda *arguments: None
+        self.assertEqual(other.fit(renamed, "kind", groups="who", text="body").data_["name"], model.data_["name"])
+        with self.assertRaisesRegex(ValueError, "groups: X has no column 'nobody'"):
+            other.fit(renamed, "kind", groups="nobody")
+        self.assertEqual(model.predict(frame).tolist(), model.predict(words).tolist())
+        told = model.frame(frame.iloc[:6])
+        self.assertEqual(list(dict.fromkeys(told["input"])), [f"row{at}" for at in range(6)])
+        self.assertEqual(told.groupby("input", sort=False)["label"].first().tolist(), model.predict(words[:6]).tolist())
+        self.assertTrue({"confidence", "name", "channel", "value", "row0", "col1", "words"} <= set(told.columns), told.columns)
+        marked = told[told["words"].notna()]
+        self.assertTrue(all(word in words[int(at[3:])] for at, text in zip(marked["input"], marked["words"]) for word in text.split()))
+        signals = pandas.DataFrame(pictures(60)[0].reshape(60, 256)).assign(group=[at // 2 for at in range(60)], target=[at % 2 for at in range(60)])
+        model = motifd.Motifs(total_samples=100, config=TINY).fit(signals)
+        self.assertEqual((model.data_["shape"]["cols"], len(model.data_["groups"]), model.feature_names_in_[-1]), (256, 30, "255"))
+        with self.assertWarnsRegex(RuntimeWarning, "left out"):
+            self.assertEqual(len(model.frame(signals[:3]).groupby("input")), 3)
+
+    def test_a_notebook_shows_extents_in_line(self):
+        X, y = pictures(60)
+        model = motifd.Motifs(total_samples=400, config=SHORT).fit(X, y)
+        page = model.pictures(X, 3)._repr_html_()
+        self.assertEqual((page.count("data:image/png;base64,iVBOR"), len(model.pictures(X, 3))), (3, 3))
+        dna = ["".join(RNG.choice(list("ACGT"), 40)) for _ in range(60)]
+        letters = motifd.Motifs(total_samples=400, config=SHORT).fit(dna, ["yes" if "TA" in text else "no" for text in dna])
+        shown = letters.pictures(dna, 20)
+        marks = [mark for one in letters.boxes(dna[:20]) for mark in one]
+        self.assertEqual(any("<mark" in one for one in shown), bool(marks))
+        self.assertTrue(all(re.sub("<[^>]*>", "", one).startswith(text) for one, text in zip(shown, dna)))
+        answer = {"text": "<b>&", "motifs": [{"maximal": True, "name": "'x'>", "words": [{"start": 0, "end": 3, "word": "<b>"}]}], "prediction": ["<i>"]}
+        self.assertEqual(motifd._marked(answer), "<code><mark title='&#x27;x&#x27;&gt;'>&lt;b&gt;</mark>&amp;</code> &lt;i&gt;")
+
+    def test_plots_show_inputs_with_their_motifs(self):
+        module(self, "matplotlib")
+        X, y = pictures(60)
+        dna = ["".join(RNG.choice(list("ACGT"), 40)) for _ in range(60)]
+        for inputs, labels in ((X, y), (X.reshape(60, 256), y), (dna, ["yes" if "TA" in text else "no" for text in dna])):
+            model = motifd.Motifs(total_samples=400, config=SHORT).fit(inputs, labels)
+            figure = model.plot(inputs, 3)
+            out = io.BytesIO()
+            figure.savefig(out, format="png")
+            self.assertGreater(len(out.getvalue()), 3000)
+            drawn = [len([patch for patch in ax.patches]) for ax in figure.axes[:3]]
+            self.assertEqual(drawn, [len(one) for one in model.boxes(inputs[:3])])
+
+
 class Examples(unittest.TestCase):
     """Each example program must have fewer than ten lines and must learn what its data contain."""
 
@@ -461,7 +641,11 @@ class Newcomers(unittest.TestCase):
         X, y = pictures(8)
         for mistake, error, text in (
                 (lambda: motifd.Motifs().fit("pictures.npz", y), ValueError, "Client.upload"),
-                (lambda: motifd.Motifs().fit(["a.png", "b.png"], [0, 1]), ValueError, "texts of letters.*'a.png'"),
+                (lambda: motifd.Motifs().fit(["a.png", "b.png"], [0, 1]), ValueError, "input 0 of X is no file that can be read: 'a.png'"),
+                (lambda: motifd.Motifs().fit(["a.doc", "b.doc"], [0, 1]), ValueError, "texts of letters.*'a.doc'"),
+                (lambda: motifd.Motifs().fit([pathlib.Path("a.doc")], [0]), ValueError, r"none of \.png, .*a\.doc"),
+                (lambda: motifd.Motifs().fit(X, "label"), ValueError, "names of columns need a frame"),
+                (lambda: motifd.Job(None, {"id": "x"}).export("model.pkl"), ValueError, "'model.pkl' names no form of a model; use .safetensors"),
                 (lambda: motifd.Motifs().fit(X, None), ValueError, "needs labels"),
                 (lambda: motifd.Motifs().fit(X, y[:3]), ValueError, "same length; got 8 and 3"),
                 (lambda: motifd.Motifs().fit(X[:0], y[:0]), ValueError, "X is empty"),
