@@ -128,6 +128,23 @@ static void write_any_of(const struct api *api, const struct method_query *query
     sink_end_list(out);
 }
 
+/* Refers to the schemas of what the answers of one request share. */
+static void write_together(const struct api *api, const struct method_query *query, const struct sink *out)
+{
+    bool any = false;
+    EACH_QUERY(q, query)
+    {
+        if (q->together == NULL)
+            continue;
+        if (!any)
+            sink_begin_list(out, "allOf");
+        any = true;
+        reference(out, NULL, q->together->schema);
+    }
+    if (any)
+        sink_end_list(out);
+}
+
 static void write_answer(const struct api *api, const struct method_query *query, const char *name,
                          const struct sink *out)
 {
@@ -162,6 +179,7 @@ static void write_answer(const struct api *api, const struct method_query *query
     sink_end_object(out);
     sink_end_object(out);
     sink_end_object(out);
+    write_together(api, query, out);
     sink_end_object(out);
 }
 

@@ -66,8 +66,10 @@ static void respond_method_error(struct exchange *x, const struct query_request 
     respond_error(x, &full);
 }
 
-/* Writes the answer for each input. Returns false after it has sent an error. */
-static bool write_answers(struct exchange *x, const struct query_request *a, const struct method_model *model)
+/* Writes the answer for each input. together: as in struct method_question. Returns false after it has sent an error.
+ */
+static bool write_answers(struct exchange *x, const struct query_request *a, const struct method_model *model,
+                          void *together)
 {
     struct error err;
     error_clear(&err);
@@ -78,6 +80,8 @@ static bool write_answers(struct exchange *x, const struct query_request *a, con
             return false;
         }
         struct method_question question = question_of(a, model, NULL, i);
+        question.together = together;
+        question.index = i;
         sink_begin_object(x->out, NULL);
         if (a->query->answer(&question, x->out, &err)) {
             respond_method_error(x, a, i, &err);
@@ -93,6 +97,25 @@ static bool write_answers(struct exchange *x, const struct query_request *a, con
     }
     sink_end_list(x->out);
     return true;
+}
+
+/* Writes the answers of a query whose inputs are read together. Returns false after it has sent an error. */
+static bool write_together(struct exchange *x, const struct query_request *a, const struct method_model *model)
+{
+    const struct method_together *together = a->query->together;
+    struct method_question question = question_of(a, model, NULL, 0);
+    struct error err;
+    void *state = NULL;
+    size_t at = 0;
+    error_clear(&err);
+    enum status status = together->begin(&question, a->inputs->items, a->inputs->count, &state, &at, &err);
+    if (status)
+        respond_method_error(x, a, at, &err);
+    bool written = !status && write_answers(x, a, model, state);
+    if (written)
+        together->write(&question, state, x->out);
+    together->close(state);
+    return written;
 }
 
 static void answer_document(struct exchange *x, const struct query_request *a, const struct method_model *model,
@@ -112,7 +135,7 @@ static void answer_document(struct exchange *x, const struct query_request *a, c
     if (a->absent != NULL && a->absent[0] != '\0')
         sink_text(x->out, "absent", a->absent);
     if (a->inputs != NULL) {
-        if (!write_answers(x, a, model))
+        if (!(a->query->together != NULL ? write_together(x, a, model) : write_answers(x, a, model, NULL)))
             return;
     } else {
         struct method_question question = question_of(a, model, with, 0);

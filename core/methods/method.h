@@ -149,6 +149,23 @@ struct method_question {
      * thread pool (thread_pool_stop_when(), work_stopped()), calls work_check() between samples, and work_yield()
      * between the parts of a long text. NULL: the query never has to stop. */
     struct work *work;
+    /* With query->together: the state that all inputs of the request share, and the index of this input. NULL: the
+     * query is asked for this input alone. */
+    void *together;
+    size_t index;
+};
+
+/* What the answers for the inputs of one request share, for a query whose answer for one input depends on the other
+ * inputs. JSON answers only. */
+struct method_together {
+    const char *schema; /* schema of what write() writes, one of the method's schemas */
+    /* Reads all inputs of the request before the first answer. question->input is the first one. *state: given to the
+     * answers as question->together, and to close() also after an error. *at: index of the input with the error. */
+    enum status (*begin)(const struct method_question *question, const struct method_input *inputs, size_t count,
+                         void **state, size_t *at, struct error *err);
+    /* Writes members of the whole answer, after the list of answers. */
+    void (*write)(const struct method_question *question, const void *state, const struct sink *out);
+    void (*close)(void *state); /* NULL is fine */
 };
 
 /* An answer as text in a file format of other programs, such as BED. */
@@ -177,6 +194,9 @@ struct method_query {
     /* Name of one of the method's schemas: that of the answer for one input if the query is asked for each input,
      * otherwise that of the whole answer. NULL: any object. */
     const char *schema;
+
+    /* With METHOD_TAKES_INPUTS: what the answers of a request share; NULL: nothing. */
+    const struct method_together *together;
 
     /* The following functions answer the query, each in another form; at least one is set. Any thread may call them,
      * and they compute on the thread that calls. Errors: STATUS_NOT_FOUND if there is no such item; STATUS_CONFLICT if

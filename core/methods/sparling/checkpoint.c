@@ -2,6 +2,7 @@
  * state. Saving and loading use the same declarations. */
 #include <string.h>
 
+#include "core/methods/sparling/error_rate/measure.h"
 #include "core/methods/sparling/evaluation/analyses.h"
 #include "core/methods/sparling/evaluation/chance.h"
 #include "core/methods/sparling/evaluation/evaluation.h"
@@ -92,7 +93,9 @@ static enum status declare_evaluation(struct method_run *run, struct snapshot *s
         status = evidence_declare(run, snapshot, err);
     if (!status)
         status = reference_figures_declare(run, snapshot, err);
-    return status ? status : extents_declare(run, snapshot, err);
+    if (!status)
+        status = extents_declare(run, snapshot, err);
+    return status ? status : negatives_declare(&e->negatives, snapshot, err);
 }
 
 /* Declares what the modules of the training save. */
@@ -208,7 +211,8 @@ static enum status check_loaded(struct method_run *run, struct error *err)
         sound = sound_evaluation(run);
     if (sound && run->activity == ACTIVITY_DONE)
         sound = run->evaluation.rows >= 1 && run->evaluation.rows <= EVALUATION_MAX;
-    sound = calibration_loaded(run) && sound && sound_motif_counts(run);
+    sound = calibration_loaded(run) && sound && sound_motif_counts(run) &&
+            negatives_sound(&run->evaluation.negatives, run->domain.shape.tokens);
     return sound ? STATUS_OK : error_set(err, STATUS_CORRUPT, NULL, "the checkpoint's state is inconsistent");
 }
 
@@ -216,6 +220,7 @@ static enum status check_and_follow(struct method_run *run, struct error *err)
 {
     chance_drop(&run->evaluation);
     reference_pass_drop(&run->evaluation);
+    negatives_drop(run);
     head_phase_drop(run);
     enum status status = check_data(run, err);
     if (!status)
@@ -227,7 +232,8 @@ static enum status check_and_follow(struct method_run *run, struct error *err)
         presence_densities(run);
     }
     if (run->activity == ACTIVITY_EVALUATE && run->evaluation.part > PART_TEST &&
-        run->evaluation.part != PART_EVIDENCE && run->evaluation.part != PART_BOXES)
+        run->evaluation.part != PART_EVIDENCE && run->evaluation.part != PART_BOXES &&
+        run->evaluation.part != PART_NEGATIVES)
         run->evaluation.position = 0;
     if (!status)
         status = extents_loaded(run, err);

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/methods/sparling/error_rate/measure.h"
 #include "core/methods/sparling/evaluation/analyses.h"
 #include "core/methods/sparling/evaluation/chance.h"
 #include "core/methods/sparling/evaluation/evaluation.h"
@@ -95,6 +96,8 @@ static enum status allocate_tables(struct method_run *run, struct error *err)
         return status;
     status = extents_open(run, err);
     if (!status)
+        status = negatives_open(&e->negatives, (int)c->channels_motif, err);
+    if (!status)
         status = reference_figures_open(run, err);
     if (status)
         return status;
@@ -161,6 +164,8 @@ void sparling_destroy(struct method_run *run)
     reference_figures_close(&run->evaluation.reference);
     evidence_close(&run->evaluation.evidence);
     extents_close(&run->evaluation.extents);
+    negatives_drop(run);
+    negatives_close(&run->evaluation.negatives);
     free(run->evaluation.topk);
     numbers_close(&run->numbers);
     free(run->evaluation.channels);

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/methods/sparling/error_rate/measure.h"
 #include "core/methods/sparling/evaluation/analyses.h"
 #include "core/methods/sparling/evaluation/chance.h"
 #include "core/methods/sparling/evaluation/evaluation.h"
@@ -104,6 +105,7 @@ enum status evaluation_begin(struct method_run *run, int64_t seed, int64_t motif
     e->reference.samples = 0;
     evidence_clear(run);
     extents_clear(run);
+    negatives_begin(run);
     if (stages && list->count) {
         enum status status = list->count(list->context, &count, err);
         if (status)
@@ -205,6 +207,8 @@ int64_t evaluation_part_samples(const struct method_run *run, int64_t part)
         return run->evaluation.at == run->evaluation.rows - 1 ? extents_truth_samples(run) : 0;
     case PART_REFERENCE:
         return reference_pass_samples(run);
+    case PART_NEGATIVES:
+        return run->evaluation.at == run->evaluation.rows - 1 ? negatives_samples(run) : 0;
     case PARTS:
         break;
     }
@@ -318,6 +322,8 @@ static enum status finish_part(struct method_run *run, bool *done, struct error 
         run->head->tested(run, &e->row[e->at]);
     else if (e->part == PART_EVIDENCE)
         status = evidence_finish(run, err);
+    else if (e->part == PART_NEGATIVES)
+        status = negatives_finish(run, err);
     else if (e->part > PART_TEST && e->part < PART_EVIDENCE)
         analysis_finish(run);
     if (status)
@@ -391,6 +397,8 @@ enum status evaluation_piece(struct method_run *run, bool *done, struct error *e
     bool last = after >= samples, enough = false;
     if (e->part == PART_SINGLE) {
         status = analysis_single(run, network, e->position, now.count, err);
+    } else if (e->part == PART_NEGATIVES) {
+        status = negatives_piece(run, &after, err);
     } else if (e->part == PART_PERTURB) {
         status = analysis_perturb(run, network, e->position, now.count, err);
         last |= e->analysis.tried == run->config.perturb_samples;

@@ -5,6 +5,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "core/methods/sparling/error_rate/negatives.h"
 #include "core/methods/sparling/evaluation/analyses.h"
 #include "core/methods/sparling/evaluation/chance.h"
 #include "core/methods/sparling/evaluation/compare_reference.h"
@@ -17,6 +18,7 @@
 
 struct batch;
 struct chance_samples;
+struct measured;
 struct method_run;
 struct network;
 struct tensor;
@@ -48,6 +50,7 @@ enum evaluation_part {
     PART_CHANCE,
     PART_BOXES,
     PART_REFERENCE,
+    PART_NEGATIVES,
     PARTS
 };
 
@@ -74,6 +77,8 @@ struct evaluation {
     struct extents extents;
     struct chance chance;
     struct reference_figures reference;
+    struct negatives negatives;       /* for the error rates of queries */
+    struct measured *measured;        /* not saved: PART_NEGATIVES in progress, which a loaded run repeats */
     struct chance_samples *collected; /* not saved: a loaded run repeats the current part */
 };
 

@@ -20,6 +20,8 @@ struct read_motif {
     struct motif at;
     bool maximal; /* no stronger motif within ANNOTATION_REACH; in a tie the first one in scan order is maximal */
     bool starred; /* maximal, with a weaker motif within ANNOTATION_REACH */
+    char strand;  /* '+' or '-'; 0: unknown */
+    double p, q;  /* in an annotation that is `rated` (rated.h); NaN: the channel has no error rate */
 };
 
 /* How the channels of a model are reported. */
@@ -32,12 +34,12 @@ struct annotation {
     const struct open_domain *domain;    /* borrowed */
     const struct channel_name *names;    /* [channels] borrowed; NULL: the channels have no names */
     const struct channel_places *places; /* borrowed; NULL: motifs are reported at the maxima of their channels */
-    const float *reverse; /* planes as g computes them: 1 where a motif is on the other strand; NULL: strands unknown */
-    int rows, cols, channels;         /* sizes of the motif map */
-    const float *input;               /* borrowed */
-    const struct domain_truth *truth; /* borrowed; NULL when unknown */
-    struct read_motif *motifs;        /* in scan order: channel, row, column */
-    int count, total;                 /* count: number of motifs in the list; total: number of motifs in the map */
+    int rows, cols, channels;            /* sizes of the motif map */
+    const float *input;                  /* borrowed */
+    const struct domain_truth *truth;    /* borrowed; NULL when unknown */
+    struct read_motif *motifs;           /* in scan order: channel, row, column */
+    bool rated;                          /* whether the motifs have p and q */
+    int count, total;                    /* count: number of motifs in the list; total: number of motifs in the map */
     /* tokens of the label that the model reads; none with a label at every position */
     struct decoded decoded;
     struct read_site {

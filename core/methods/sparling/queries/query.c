@@ -8,13 +8,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/formats/audio_wave.h"
 #include "core/methods/sparling/model/coherence.h"
 #include "core/methods/sparling/model/graph.h"
 #include "core/methods/sparling/queries/intervention.h"
 #include "core/methods/sparling/queries/name_scores.h"
+#include "core/methods/sparling/queries/query_input.h"
 #include "core/methods/sparling/queries/query_model.h"
 #include "core/methods/sparling/queries/query_words.h"
+#include "core/methods/sparling/queries/rated.h"
 
 enum status sparling_open(const void *config, const struct kernels *kernels, const char *data,
                           const struct snapshot_reader *from, struct method_model **model, struct error *err)
@@ -54,6 +55,9 @@ enum status sparling_open(const void *config, const struct kernels *kernels, con
     if (!status)
         m->places = (struct channel_places){m->extents, m->network->config.centre_motifs};
     if (!status)
+        status =
+            negatives_read(from, (int)m->network->config.channels_motif, m->domain.shape.tokens, &m->negatives, err);
+    if (!status)
         status = name_scores_read(from, &m->turned_scores, err);
     m->turned_scores = m->turned_scores && m->network && m->network->config.strands != STRANDS_BOTH &&
                        m->domain.domain->turns && m->domain.domain->turns(m->domain.state);
@@ -84,6 +88,7 @@ void sparling_close(struct method_model *model)
     domain_close(&model->domain);
     free(model->names);
     free(model->extents);
+    negatives_close(&model->negatives);
     free(model);
 }
 
@@ -107,80 +112,6 @@ enum status sparling_graph(const struct method_model *model, const struct graph_
 }
 
 /* ---- inputs ------------------------------------------------------------------------------------ */
-
-static int model_rate(const struct open_domain *domain)
-{
-    return domain->domain->rate ? domain->domain->rate(domain->state) : 0;
-}
-
-/* Whether the input is a recording at another rate than that of the model. */
-static bool resampled(const struct open_domain *domain, const struct method_input *input)
-{
-    int rate = model_rate(domain);
-    return input->rate > 0 && input->rank == 1 && rate > 0 && input->rate != rate;
-}
-
-static enum status prepare_resampled(const struct open_domain *domain, const struct method_input *input, float *planes,
-                                     struct error *err)
-{
-    struct audio_resampler *resampler;
-    struct error cause = {0};
-    enum status status = audio_resampler_create(input->rate, model_rate(domain), &resampler, &cause);
-    if (status)
-        return error_set(err, status == STATUS_LIMIT ? STATUS_INVALID : status, "/array", "%s", cause.message);
-    struct method_input made = *input;
-    made.rate = model_rate(domain);
-    made.dim[0] = audio_resampler_length(resampler, (int)input->dim[0]);
-    float *values = made.dim[0] <= AUDIO_WAVE_FRAMES ? malloc((size_t)(made.dim[0] + 1) * sizeof *values) : NULL;
-    made.values = values;
-    if (values) {
-        audio_resample(resampler, input->values, (int)input->dim[0], values);
-        status = domain->domain->prepare(domain->state, &made, planes, err);
-    } else {
-        status = made.dim[0] <= AUDIO_WAVE_FRAMES
-                     ? error_memory(err, "a recording")
-                     : error_set(err, STATUS_INVALID, "/array",
-                                 "has %lld samples at the rate of the model; at most %d are allowed",
-                                 (long long)made.dim[0], (int)AUDIO_WAVE_FRAMES);
-    }
-    audio_resampler_destroy(resampler);
-    free(values);
-    return status;
-}
-
-static enum status take_input(const struct method_model *model, const struct method_input *input, float *planes,
-                              struct domain_truth *truth, struct error *err)
-{
-    const struct open_domain *domain = &model->domain;
-    if (input->text && domain->shape.words == 0)
-        return error_set(err, STATUS_INVALID, "", "is a text, but the samples of the model are no texts");
-    if (input->kind == METHOD_INPUT_ARRAY && resampled(domain, input))
-        return prepare_resampled(domain, input, planes, err);
-    if (input->kind == METHOD_INPUT_ARRAY)
-        return domain->domain->prepare(domain->state, input, planes, err);
-    if (input->seed < 0 || input->seed > UINT32_MAX)
-        return error_set(err, STATUS_INVALID, "/sample/seed", "must be in [0, 4294967295]; got %lld",
-                         (long long)input->seed);
-    struct domain_request request = {.set = DOMAIN_EXAMPLE, .index = input->seed};
-    return domain_sample(domain, &request, planes, truth, err);
-}
-
-void sparling_warn(const struct method_model *model, const struct method_input *input, const struct sink *out)
-{
-    const struct domain *domain = model->domain.domain;
-    if (input->kind == METHOD_INPUT_ARRAY && resampled(&model->domain, input)) {
-        char text[160];
-        int rate = model_rate(&model->domain);
-        snprintf(text, sizeof text, "the recording has %d Hz and was resampled to %d Hz, the rate of the model%s",
-                 input->rate, rate, rate < input->rate ? "; sounds above half of this rate are gone" : "");
-        sink_begin_object(out, NULL);
-        sink_text(out, "code", "resampled");
-        sink_text(out, "text", text);
-        sink_end_object(out);
-    }
-    if (input->kind == METHOD_INPUT_ARRAY && domain->warn)
-        domain->warn(model->domain.state, input, out);
-}
 
 /* Takes an idle workspace, or creates one. */
 static enum status take_workspace(const struct method_model *model, struct workspace *out, struct error *err)
@@ -256,11 +187,25 @@ enum status inquiry_begin(const struct method_question *question, const struct m
     if (!inquiry->planes)
         status = error_memory(err, "a query");
     if (!status)
-        status = take_input(model, input, inquiry->planes, inquiry->truth, err);
+        status = query_input_read(&model->domain, input, inquiry->planes, inquiry->truth, err);
     return status ? status : inquiry_map(model, inquiry, err);
 }
 
-static enum status inquire(const struct method_question *question, struct inquiry *inquiry, struct error *err)
+/* Finds the strands of the motifs in the map of the other strand. */
+static void find_strands(const float *reverse, struct annotation *annotation)
+{
+    size_t cols = (size_t)annotation->cols, plane = (size_t)annotation->rows * cols;
+    for (int i = 0; reverse && i < annotation->count; i++) {
+        struct read_motif *motif = &annotation->motifs[i];
+        int row = motif->at.row, col = motif->at.col;
+        if (annotation->places)
+            channel_places_source(annotation->places, motif->at.channel, annotation->rows, annotation->cols, &row,
+                                  &col);
+        motif->strand = reverse[(size_t)motif->at.channel * plane + (size_t)row * cols + (size_t)col] > 0 ? '-' : '+';
+    }
+}
+
+enum status inquiry_read(const struct method_question *question, struct inquiry *inquiry, struct error *err)
 {
     const struct method_model *model = question->model;
     const struct method_input *input = question->input;
@@ -271,7 +216,7 @@ static enum status inquire(const struct method_question *question, struct inquir
     const struct channel_report report = {model->names, &model->places};
     status = annotation_of_map(&inquiry->exec, model->network, &model->domain, &report, inquiry->motifs,
                                inquiry->planes, truth, &inquiry->annotation, err);
-    inquiry->annotation.reverse = inquiry->reverse;
+    find_strands(inquiry->reverse, &inquiry->annotation);
     return status ? status : query_words_find(question, &inquiry->annotation.words, err);
 }
 
@@ -304,14 +249,20 @@ static enum status intervene(const struct method_model *model, const struct meth
     return status;
 }
 
+void inquiry_rest(struct inquiry *inquiry)
+{
+    if (inquiry->model)
+        give_workspace(inquiry->model, &inquiry->space);
+    inquiry->model = NULL;
+}
+
 void inquiry_close(struct inquiry *inquiry)
 {
     annotation_close(&inquiry->annotation);
     annotation_close(&inquiry->after);
     domain_truths_destroy(inquiry->truth);
     free(inquiry->planes);
-    if (inquiry->model)
-        give_workspace(inquiry->model, &inquiry->space);
+    inquiry_rest(inquiry);
 }
 
 /* ---- answers ----------------------------------------------------------------------------------- */
@@ -325,16 +276,13 @@ static void write_shape(const struct annotation *annotation, const struct sink *
     sink_end_list(out);
 }
 
-/* Writes the strand of a motif if the model reads both strands. */
-static void write_strand(const struct annotation *annotation, const struct motif *at, const struct sink *out)
+/* Writes a share between 0 and 1, or null. */
+static void write_share(const char *key, double share, const struct sink *out)
 {
-    size_t cols = (size_t)annotation->cols, plane = (size_t)annotation->rows * cols;
-    int row = at->row, col = at->col;
-    if (annotation->places)
-        channel_places_source(annotation->places, at->channel, annotation->rows, annotation->cols, &row, &col);
-    if (annotation->reverse)
-        sink_text(out, "strand",
-                  annotation->reverse[(size_t)at->channel * plane + (size_t)row * cols + (size_t)col] > 0 ? "-" : "+");
+    if (isnan(share))
+        sink_null(out, key);
+    else
+        sink_number(out, key, share);
 }
 
 /* Writes the times of an extent, [from, to) in seconds, if columns are points in time. */
@@ -370,7 +318,12 @@ static void write_motifs(const struct annotation *annotation, const struct sink 
             sink_null(out, "name");
         sink_number(out, "value", (double)motif->at.value);
         sink_boolean(out, "maximal", motif->maximal);
-        write_strand(annotation, &motif->at, out);
+        if (annotation->rated) {
+            write_share("p", motif->p, out);
+            write_share("q", motif->q, out);
+        }
+        if (motif->strand)
+            sink_text(out, "strand", motif->strand == '-' ? "-" : "+");
         struct box extent;
         bool known = annotation_extent(annotation, &motif->at, &extent);
         channel_extent_write(known ? &extent : NULL, out);
@@ -560,7 +513,7 @@ static void write_input(const struct annotation *annotation, const struct sink *
  * that the client has sent as a file get letters too. */
 static enum status write_letters(const struct inquiry *inquiry, const struct sink *out, struct error *err)
 {
-    const struct open_domain *domain = &inquiry->model->domain;
+    const struct open_domain *domain = inquiry->annotation.domain;
     const struct alphabet *alphabet = domain_alphabet(domain);
     alphabet_write(alphabet, "alphabet", out);
     if (!alphabet) {
@@ -600,24 +553,38 @@ static bool is_sample(const struct method_question *question)
     return question->input->kind == METHOD_INPUT_SAMPLE;
 }
 
+/* Makes a question whose inputs were read together. Without a caller that did so, its input is alone. */
+static enum status make_together(const struct method_question *question, struct method_question *whole,
+                                 struct error *err)
+{
+    size_t at;
+    *whole = *question;
+    return question->together ? STATUS_OK : rated_begin(question, question->input, 1, &whole->together, &at, err);
+}
+
 /* The query "motifs": the motifs of an input, its truth, the prediction and, for a sample, the input itself. */
 enum status sparling_motifs(const struct method_question *question, const struct sink *out, struct error *err)
 {
-    struct inquiry inquiry;
-    enum status status = inquire(question, &inquiry, err);
+    struct method_question whole;
+    enum status status = make_together(question, &whole, err);
+    struct inquiry own = {.planes = NULL}, *inquiry = NULL;
+    if (!status)
+        status = rated_inquiry(&whole, &own, &inquiry, err);
     if (!status) {
-        write_shape(&inquiry.annotation, out);
-        write_motifs(&inquiry.annotation, out);
-        write_truth(&inquiry.annotation, out);
-        write_prediction(&inquiry.annotation, out);
+        write_shape(&inquiry->annotation, out);
+        write_motifs(&inquiry->annotation, out);
+        write_truth(&inquiry->annotation, out);
+        write_prediction(&inquiry->annotation, out);
         if (is_sample(question)) {
             write_record(question, out);
-            write_input(&inquiry.annotation, out);
+            write_input(&inquiry->annotation, out);
         }
-        query_words_write(&inquiry.annotation.words, out);
-        status = write_letters(&inquiry, out, err);
+        query_words_write(&inquiry->annotation.words, out);
+        status = write_letters(inquiry, out, err);
     }
-    inquiry_close(&inquiry);
+    inquiry_close(&own);
+    if (!question->together)
+        rated_close(whole.together);
     return status;
 }
 
@@ -625,7 +592,7 @@ enum status sparling_motifs(const struct method_question *question, const struct
 enum status sparling_predict(const struct method_question *question, const struct sink *out, struct error *err)
 {
     struct inquiry inquiry;
-    enum status status = inquire(question, &inquiry, err);
+    enum status status = inquiry_read(question, &inquiry, err);
     if (!status) {
         write_prediction(&inquiry.annotation, out);
         write_tokens(&inquiry.annotation, out);
@@ -647,7 +614,7 @@ enum status sparling_predict_array(const struct method_question *question, struc
     if (shape->positions)
         return error_set(err, STATUS_CONFLICT, NULL,
                          "a model with a class at every position answers this query as JSON only");
-    enum status status = inquire(question, &inquiry, err);
+    enum status status = inquiry_read(question, &inquiry, err);
     const struct decoded *decoded = &inquiry.annotation.decoded;
     if (!status && shape->numbers > 0)
         buf_append(values, inquiry.annotation.numbers, (size_t)shape->numbers * sizeof *inquiry.annotation.numbers);
@@ -666,7 +633,7 @@ enum status sparling_predict_array(const struct method_question *question, struc
 enum status sparling_interventions(const struct method_question *question, const struct sink *out, struct error *err)
 {
     struct inquiry inquiry;
-    enum status status = inquire(question, &inquiry, err);
+    enum status status = inquiry_read(question, &inquiry, err);
     if (!status)
         status = intervene(question->model, question->input, &inquiry, err);
     if (!status)
@@ -685,10 +652,15 @@ enum status sparling_interventions(const struct method_question *question, const
 /* The query "motifs" as a picture: the input with its motifs drawn over it. */
 enum status sparling_draw_motifs(const struct method_question *question, struct picture **out, struct error *err)
 {
-    struct inquiry inquiry;
-    enum status status = inquire(question, &inquiry, err);
+    struct method_question whole;
+    struct inquiry own = {.planes = NULL}, *inquiry = NULL;
+    enum status status = make_together(question, &whole, err);
     if (!status)
-        status = annotation_draw(&inquiry.annotation, 1, 1, out, err);
-    inquiry_close(&inquiry);
+        status = rated_inquiry(&whole, &own, &inquiry, err);
+    if (!status)
+        status = annotation_draw(&inquiry->annotation, 1, 1, out, err);
+    inquiry_close(&own);
+    if (!question->together)
+        rated_close(whole.together);
     return status;
 }

@@ -19,7 +19,7 @@ extern const struct method_tensor sparling_input, sparling_outputs[SPARLING_OUTP
 enum status sparling_infer(const struct method_question *question, struct buf *const outputs[], struct error *err);
 
 /* The queries of SPARLING: table, parameters and schemas (table.c). */
-enum { SPARLING_QUERIES = 14, SPARLING_SCHEMAS = 35 };
+enum { SPARLING_QUERIES = 14, SPARLING_SCHEMAS = 37 };
 extern const struct method_query sparling_queries[SPARLING_QUERIES];
 extern const struct method_schema sparling_schemas[SPARLING_SCHEMAS];
 
@@ -113,6 +113,17 @@ struct sites_parameters {
 /* clang-format on */
 struct rules_parameters {
 #define FIELDS_LIST RULES_LIST
+#include "core/methods/shared/field_members.inc"
+};
+/* Parameters of the query "motifs". */
+/* clang-format off */
+#define MOTIFS_LIST                                                                                                    \
+    REAL_IN(false_marks, "0", 0, 1, false, true, "", EVALUATION, BASIC, NULL,                                          \
+            "Largest expected share of false marks: the answer has only motifs whose q is at most this, and a bound "  \
+            "of the false ones among them; a larger share keeps more motifs, and 0 keeps all.")
+/* clang-format on */
+struct motifs_parameters {
+#define FIELDS_LIST MOTIFS_LIST
 #include "core/methods/shared/field_members.inc"
 };
 /* Parameters of the query "compare". */

@@ -5,6 +5,7 @@
 #include <pthread.h>
 
 #include "core/base/arena.h"
+#include "core/methods/sparling/error_rate/negatives.h"
 #include "core/methods/sparling/queries/query.h"
 #include "core/methods/sparling/queries/annotation.h"
 
@@ -28,6 +29,7 @@ struct method_model {
     struct open_domain domain;
     struct channel_name *names;     /* [channels]; NULL: the checkpoint has none */
     struct channel_extent *extents; /* [channels]; NULL: the checkpoint has none */
+    struct negatives negatives;     /* for the error rates of motifs */
     struct channel_places places;   /* how motifs are reported; points to `extents` */
     bool turned_scores;             /* scores of names are the means of both strands (name_scores.h) */
     struct workspaces *workspaces;
@@ -44,7 +46,8 @@ struct inquiry {
     struct tensor *motifs;
     const struct tensor *scores; /* [1][channels] the pooled map before the bottleneck; NULL without an objective of
                                     g's own; step memory */
-    const float *reverse;        /* as in struct annotation; step memory */
+    const float *reverse;        /* planes as g computes them: 1 where a motif is on the other strand; NULL: strands
+                                    unknown; step memory */
     struct annotation annotation, after;
 };
 
@@ -56,6 +59,10 @@ enum status inquiry_begin(const struct method_question *question, const struct m
 enum status inquiry_ready(const struct method_model *model, struct inquiry *inquiry, struct error *err);
 /* Calls inquiry_ready() and computes the motif map of inquiry->planes. */
 enum status inquiry_map(const struct method_model *model, struct inquiry *inquiry, struct error *err);
+/* inquiry_begin() for the question's input, and the annotation of the map. */
+enum status inquiry_read(const struct method_question *question, struct inquiry *inquiry, struct error *err);
+/* Gives the workspace back: only `planes`, `truth` and the annotations stay valid. */
+void inquiry_rest(struct inquiry *inquiry);
 void inquiry_close(struct inquiry *inquiry);
 
 /* The name of a token as the head reads it: START, END, or a name of the domain. */

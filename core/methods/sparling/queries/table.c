@@ -1,7 +1,7 @@
 /* The queries of SPARLING as data: what each takes and produces, its parameters, and the schemas of its answers.
  *
  * The api makes one route from each row, for instance /v1/jobs/{id}/motifs and /v1/jobs/{id}/channels/{channel}. */
-#include "core/methods/sparling/queries/query.h"
+#include "core/methods/sparling/queries/rated.h"
 
 static const struct config_field channels_fields[] = {
 #define FIELD_STRUCT struct channels_parameters
@@ -18,6 +18,13 @@ static const struct config_field compare_fields[] = {
 #define FIELDS_LIST COMPARE_LIST
 #include "core/methods/shared/field_rows.inc"
 };
+static const struct config_field motifs_fields[] = {
+#define FIELD_STRUCT struct motifs_parameters
+#define FIELDS_LIST MOTIFS_LIST
+#include "core/methods/shared/field_rows.inc"
+};
+static const struct config_table motifs_table = CONFIG_TABLE(motifs_fields, struct motifs_parameters);
+static const struct method_together motifs_together = {"MotifBound", rated_begin, rated_write, rated_close};
 static const struct config_table channels_table = CONFIG_TABLE(channels_fields, struct channels_parameters);
 static const struct config_table channel_table = CONFIG_TABLE(channel_fields, struct channels_parameters);
 static const struct config_table compare_table = CONFIG_TABLE(compare_fields, struct compare_parameters);
@@ -81,7 +88,9 @@ const struct method_query sparling_queries[SPARLING_QUERIES] = {
      .meaning = "The motifs that the model finds in an input, and the true symbols if they are known",
      .verb = METHOD_POST,
      .takes = METHOD_TAKES_INPUTS,
+     .parameters = &motifs_table,
      .schema = "MotifAnswer",
+     .together = &motifs_together,
      .answer = sparling_motifs,
      .draw = sparling_draw_motifs,
      .array = sparling_motif_map},
@@ -209,9 +218,11 @@ const struct method_query sparling_queries[SPARLING_QUERIES] = {
 
 const struct method_schema sparling_schemas[SPARLING_SCHEMAS] = {
     {"Motif",
-     "position [integer], channel integer, name text?, value number, maximal flag, *strand text, extent [integer]?, "
-     "*seconds [number], *words [MarkedWord]",
+     "position [integer], channel integer, name text?, value number, maximal flag, *p number?, *q number?, *strand "
+     "text, extent [integer]?, *seconds [number], *words [MarkedWord]",
      NULL, false},
+    {"MarkBound", "marks integer, false_at_most integer, confidence number", NULL, false},
+    {"MotifBound", "*bound MarkBound?, *why text", NULL, false},
     {"MarkedWord", "word text, start integer, end integer", NULL, false},
     {"Alphabet", "name text, symbols [text], colours [text], unknown text, unit text", NULL, false},
     {"Axis", "unit text, length number", NULL, false},

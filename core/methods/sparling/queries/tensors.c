@@ -49,8 +49,14 @@ static void motifs_shape(const struct method_model *model, int *rank, int64_t di
 enum status sparling_motif_map(const struct method_question *question, struct buf *values, int *rank, int64_t dim[4],
                                struct error *err)
 {
-    struct inquiry inquiry;
-    enum status status = inquiry_begin(question, question->input, &inquiry, err);
+    const struct motifs_parameters *parameters = question->parameters;
+    struct inquiry inquiry = {.planes = NULL};
+    enum status status = STATUS_OK;
+    if (parameters && parameters->false_marks > 0)
+        status = error_set(err, STATUS_INVALID, "/false_marks",
+                           "is for lists of motifs and pictures; an array is the whole map");
+    if (!status)
+        status = inquiry_begin(question, question->input, &inquiry, err);
     if (!status)
         status = append_map(&inquiry, values, err);
     motifs_shape(question->model, rank, dim);

@@ -103,6 +103,12 @@ const struct finding_code sparling_findings[SPARLING_FINDINGS] = {
          "in the input explains it: no channel predicts it, or its channel reads more than twice as much of the "
          "input as the channels of all others.",
          "motifctl datasets put NEW-NAME FILE --absent NAME"},
+    [TOGETHER] =
+        {"cannot-separate", FINDING_WARNING, VERDICT_PARTLY,
+         "Another name accompanies the name of a channel, and these labels do not tell which of the two the "
+         "channel marks: they are hardly ever apart, or the channel marks less without the other name. Motifs of "
+         "this channel have no error rate.",
+         "motifctl datasets put NEW-NAME FILE"},
     [ARTIFACT] = FINDING_ARTIFACT_FAILED,
 };
 

@@ -341,6 +341,26 @@ void judge_use(const struct method_run *run, struct findings *findings)
     }
 }
 
+/* Names that the labels do not tell from each other (error_rate/separate.h). */
+static void judge_together(const struct method_run *run, struct findings *findings)
+{
+    const struct negatives *n = &run->evaluation.negatives;
+    struct names pairs = {.count = 0};
+    for (int c = 0; c < n->channels; c++) {
+        char text[2 * NAME_SHOWN + 32];
+        const struct channel_name *name = &run->evaluation.evidence.channels[c];
+        if (n->channel[c].why != NEGATIVES_TOGETHER || name->names == 0)
+            continue;
+        snprintf(text, sizeof text, "%.*s from %.*s", NAME_SHOWN, token_name(run, (int)name->token[0]), NAME_SHOWN,
+                 token_name(run, (int)n->channel[c].companion));
+        names_add(&pairs, text);
+    }
+    if (pairs.count > 0)
+        findings_add(findings, &sparling_findings[TOGETHER],
+                     "These labels do not tell %s. More samples with only one of the two names would.",
+                     names_text(&pairs));
+}
+
 static void judge_crowd(const struct method_run *run, struct findings *findings)
 {
     const struct motif_counts *c = &run->evaluation.motif_counts;
@@ -576,8 +596,10 @@ enum status judge_tokens(struct method_run *run, struct findings *findings, stru
     }
     if (!shape->positions && classes(s) && s->trained > 0 && shape->tokens <= run->config.channels_motif)
         judge_absence(run, findings);
-    if (!shape->positions && s->trained > 0)
+    if (!shape->positions && s->trained > 0) {
         judge_use(run, findings);
+        judge_together(run, findings);
+    }
     judge_stages(run, findings);
     judge_reference(run, findings);
     judge_training(run, findings);

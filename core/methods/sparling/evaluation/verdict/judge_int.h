@@ -64,6 +64,7 @@ enum {
     LOST,
     NO_EFFECT,
     ABSENCE,
+    TOGETHER,
     ARTIFACT
 };
 
