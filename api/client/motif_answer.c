@@ -37,10 +37,19 @@ static bool motif_answer_whole(double value, double max)
     return value >= 1 && value <= max && value == floor(value);
 }
 
-static void read_extent(const cJSON *list, struct motif_extent *extent)
+static double number_of(const cJSON *object, const char *name)
 {
-    *extent = (struct motif_extent){cJSON_IsArray(list), number_at(list, 0), number_at(list, 1), number_at(list, 2),
-                                    number_at(list, 3)};
+    const cJSON *value = member(object, name);
+    return cJSON_IsNumber(value) ? value->valuedouble : (double)NAN;
+}
+
+/* Reads the extent and the error rates of a motif. */
+static void read_extent(const cJSON *motif, struct motif_extent *extent)
+{
+    const cJSON *list = member(motif, "extent");
+    *extent =
+        (struct motif_extent){cJSON_IsArray(list), number_at(list, 0),    number_at(list, 1),   number_at(list, 2),
+                              number_at(list, 3),  number_of(motif, "p"), number_of(motif, "q")};
     extent->known = extent->known && fabs(extent->row0) <= SIDE_MAX && fabs(extent->row1) <= SIDE_MAX &&
                     fabs(extent->column0) <= SIDE_MAX && fabs(extent->column1) <= SIDE_MAX;
 }
@@ -75,7 +84,7 @@ static enum status read_motifs(const cJSON *list, struct motif_answer *answer, s
     cJSON_ArrayForEach (item, list) {
         const char *strand = cJSON_GetStringValue(member(item, "strand"));
         answer->strands[answer->motif_count] = strand && (*strand == '+' || *strand == '-') ? *strand : ' ';
-        read_extent(member(item, "extent"), &answer->extents[answer->motif_count]);
+        read_extent(item, &answer->extents[answer->motif_count]);
         read_words(member(item, "words"), &answer->words[answer->motif_count]);
         struct draw_motif *motif = &answer->motifs[answer->motif_count++];
         const cJSON *channel = member(item, "channel"), *value = member(item, "value");
@@ -231,13 +240,14 @@ static void append_extents(const struct motif_answer *answer, int channel, struc
         if (count++ >= LISTED)
             continue;
         buf_text(out, count == 1 ? "  at " : "; ");
-        if (answer->text) {
+        if (answer->text)
             buf_format(out, "'%s'", answer->words[i].text);
-            continue;
-        }
-        if (answer->rows > 1)
+        else if (answer->rows > 1)
             buf_format(out, "rows %.0f-%.0f, columns ", extent->row0, extent->row1 - 1);
-        buf_format(out, "%.0f-%.0f", extent->column0, extent->column1 - 1);
+        if (!answer->text)
+            buf_format(out, "%.0f-%.0f", extent->column0, extent->column1 - 1);
+        if (isfinite(extent->p) && isfinite(extent->q))
+            buf_format(out, " (p %.2g, q %.2g)", extent->p, extent->q);
     }
     if (count > LISTED)
         buf_format(out, "; and %d more", count - LISTED);

@@ -21,6 +21,7 @@ struct motif_answer {
     struct motif_extent {
         bool known;
         double row0, row1, column0, column1; /* rows [row0, row1) and columns [column0, column1) */
+        double p, q;                         /* error rates of the motif; NaN: unknown */
     } * extents;                             /* [motif_count] the part of the input that each motif covers */
     char *strands;                           /* [motif_count] '+' or '-'; ' ': unknown */
     char *letters;                           /* the input, if it is a sequence of letters or a text, else NULL */

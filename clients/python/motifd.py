@@ -1431,20 +1431,28 @@ class Motifs(_TransformerMixin, _Estimator):
         token = row.get("name") or row.get("symbol")
         return self.labels_.name(token) if token is not None else f"channel {row['channel']}"
 
-    def boxes(self, X: Any) -> List[List[Dict[str, Any]]]:
-        """Returns for each input its maximal motifs: {"box": [row0, row1, col0, col1], "channel", "name", "value"}. The box is the extent of
+    def boxes(self, X: Any, false_marks: Optional[float] = None) -> "Boxes":
+        """Returns for each input its maximal motifs: {"box": [row0, row1, col0, col1], "channel", "name", "value", "p", "q"}. The box is the extent of
         the motif if the daemon gives one, otherwise its footprint. The motifs of a text have "words" too: [{"word", "start", "end"}], where the word is
-        text[start:end], and those of a recording "seconds": [start, end]."""
-        return self._places(self._inputs(X))
+        text[start:end], and those of a recording "seconds": [start, end].
 
-    def _places(self, inputs: Any) -> List[List[Dict[str, Any]]]:
-        listed = self._fitted().ask("channels")
+        false_marks: largest expected share of false motifs, 0.1 for 10 %. The answer then has only the motifs whose q is at most this, and its `sentence`
+        says how many of them are false at most, or why nobody knows. All inputs are one request then, because q depends on all of them."""
+        return self._places(self._inputs(X), false_marks)
+
+    def _places(self, inputs: Any, false_marks: Optional[float] = None) -> "Boxes":
+        job = self._fitted()
+        listed = job.ask("channels")
         names = {row["channel"]: self._channel_name(row) for row in listed["channels"]}
-        out = []
-        for answer in self._fitted().ask_each("motifs", inputs):
+        whole: Dict[str, Any] = {}
+        if false_marks is not None:
+            asked = {"inputs": inputs, "false_marks": false_marks} if isinstance(inputs, list) else inputs
+            whole = job.ask("motifs", asked, **({} if isinstance(inputs, list) else {"false_marks": false_marks}))
+        out = Boxes(whole.get("bound"), whole.get("why"))
+        for answer in whole["answers"] if whole else job.ask_each("motifs", inputs):
             rows, cols = answer["shape"][:2]
             out.append([{"box": _box(motif, rows, cols, listed["footprint"]), "channel": motif["channel"],
-                         "name": names.get(motif["channel"], f"channel {motif['channel']}"), "value": motif["value"],
+                         "name": names.get(motif["channel"], f"channel {motif['channel']}"), "value": motif["value"], "p": motif.get("p"), "q": motif.get("q"),
                          **{name: motif[name] for name in ("words", "seconds") if name in motif}}
                         for motif in answer["motifs"] if motif.get("maximal", True)])
         return out
@@ -1575,6 +1583,23 @@ def _draw(ax: Any, one: Any, answer: Dict[str, Any], places: List[Dict[str, Any]
         colour, flat = _COLOURS[place["channel"] % len(_COLOURS)], answer["shape"][0] == 1
         ax.add_patch(Rectangle((col0, low if flat else row0), col1 - col0, high - low if flat else row1 - row0, fill=flat, alpha=0.3 if flat else 1, color=colour, lw=1.5))
         ax.annotate(place["name"], (col0, high if flat else row0), fontsize=7, color="black", backgroundcolor=colour, va="bottom", annotation_clip=True)
+
+
+class Boxes(List[List[Dict[str, Any]]]):
+    """The motifs of each input. bound: {"marks", "false_at_most", "confidence"} if a largest share of false motifs was asked for and the model has an error
+    rate; why: why it has none, or why motifs of some channels are left out."""
+
+    def __init__(self, bound: Optional[Dict[str, Any]] = None, why: Optional[str] = None):
+        super().__init__()
+        self.bound, self.why = bound, why
+
+    @property
+    def sentence(self) -> str:
+        """"of these 412 marks at most 37 are false (95 %)"."""
+        if self.bound is None:
+            return f"no bound of the false marks: {self.why or 'ask with false_marks'}"
+        text = f"of these {self.bound['marks']} marks at most {self.bound['false_at_most']} are false ({self.bound['confidence']:.0%})"
+        return (text.replace("%)", " %)") + (f"; left out: {self.why}" if self.why else ""))
 
 
 def _box(motif: Dict[str, Any], rows: int, cols: int, footprint: int) -> List[int]:

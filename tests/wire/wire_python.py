@@ -76,6 +76,15 @@ class Estimators(unittest.TestCase):
             for box in boxes:
                 r0, r1, c0, c1 = box["box"]
                 self.assertTrue(0 <= r0 < r1 <= 16 and 0 <= c0 < c1 <= 16, box)
+        few = model.boxes(X, false_marks=0.2)
+        marks = [box for one in few for box in one]
+        self.assertEqual(len(few), len(X))
+        self.assertTrue(all(box["q"] is not None and box["q"] <= 0.2 for box in marks))
+        if few.bound is None:
+            self.assertTrue(few.why and few.why in few.sentence, few.sentence)
+        else:
+            self.assertEqual(few.bound["marks"], len(marks))
+            self.assertTrue(few.sentence.startswith(f"of these {len(marks)} marks at most {few.bound['false_at_most']} are false (95 %)"), few.sentence)
         predicted = model.predict(X)
         self.assertGreater(len(set(predicted.tolist())), 1)
         self.assertAlmostEqual(model.score(X, y), np.mean(predicted == y))

@@ -127,6 +127,18 @@ def a_motif_map_is_drawn_with_extents_truth_and_warnings(c):
     c.run(f"motifs {JOB}", post("motifs", {"title": "No checkpoint"}, status=409, kind=PROBLEM)).says(1, err="error: No checkpoint")
 
 
+def motifs_are_shown_with_their_error_rates_and_the_bound(c):
+    rated = {**MAP, "motifs": [{**MAP["motifs"][0], "p": 0.01, "q": 0.034}]}
+    bound = {"marks": 1, "false_at_most": 0, "confidence": 0.95}
+    ran = c.run(f"motifs {JOB} --false-marks 0.1", post("motifs", {"answers": [rated], "bound": bound, "why": "channel 4 has no name"}))
+    ran.says(0, "columns 1-2 (p 0.01, q 0.034)", "  of these 1 marks at most 0 are false (95 %)\n", "  left out: channel 4 has no name\n")
+    assert json.loads(ran.player.body())["false_marks"] == 0.1
+    c.run(f"motifs {JOB} --false-marks 0.1", post("motifs", {"answers": [{**MAP, "motifs": []}], "bound": None, "why": "targets are numbers"})).says(
+        0, "  no error rate, so no motif is shown\n", "targets are numbers", never="of these")
+    c.run(f"motifs {JOB} --false-marks 2").says(2, err="false-marks")
+    assert "false_marks" not in json.loads(c.run(f"motifs {JOB}", post("motifs", {"answers": [rated]})).player.body())
+
+
 def a_terminal_gets_a_coloured_map_and_a_shrunk_one_if_it_is_narrow(c):
     ran = c.at_terminal(f"motifs {JOB}", post("motifs", {"answers": [MAP]}), columns=60)
     ran.says(0, "\033[1msample 0\n\033[0m", "\033[38;2;255;255;255m\033[48;2;255;255;255m▀", "\033[1;38;2;", "\033[31mwrong\033[0m\n")
