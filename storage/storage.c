@@ -22,18 +22,9 @@
 
 /* ---- opening, step by step --------------------------------------------------------------------------- */
 
-static char *storage_join(const char *a, const char *b)
-{
-    size_t bytes = strlen(a) + strlen(b) + 1;
-    char *text = malloc(bytes);
-    if (text != NULL)
-        (void)snprintf(text, bytes, "%s%s", a, b);
-    return text;
-}
-
 static enum status open_lock(struct storage *storage, struct error *err)
 {
-    char *lock = storage_join(storage->path, "-lock");
+    char *lock = path_beside(storage->path, "-lock");
     if (lock == NULL)
         return error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory to open the database");
     storage->lock_fd = open(lock, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
@@ -245,9 +236,9 @@ enum status storage_open(const struct storage_options *options, struct storage *
     if (storage->options.busy_ms <= 0)
         storage->options.busy_ms = 5000;
     enum status status = init_locks(storage, err);
-    storage->path = storage_join(options->path, "");
-    storage->wal_path = storage_join(options->path, "-wal");
-    storage->vfs = options->vfs != NULL ? storage_join(options->vfs, "") : NULL;
+    storage->path = path_beside(options->path, "");
+    storage->wal_path = path_beside(options->path, "-wal");
+    storage->vfs = options->vfs != NULL ? path_beside(options->vfs, "") : NULL;
     if (!status &&
         (storage->path == NULL || storage->wal_path == NULL || (options->vfs != NULL && storage->vfs == NULL)))
         status = error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory to open the database");

@@ -117,6 +117,13 @@ enum status digest_store(struct db *db, struct error *err);
 /* Compares the contents with this digest. CORRUPT: they differ, or the file has none. */
 enum status digest_verify(struct db *db, struct error *err);
 
+/* verify.c: verifies an open database in the caller's transaction, as storage_verify() does, except for the digest of a
+ * copy. CORRUPT: no part of the database can be read. */
+struct storage_watch;
+struct storage_verify_report;
+enum status verify_database(struct db *db, const struct storage_watch *watch, struct storage_verify_report *report,
+                            struct error *err);
+
 /* ---- readers (reader.c) -------------------------------------------------------------------------- */
 
 struct readers {
@@ -241,7 +248,10 @@ enum status id_resume(struct id_source *ids, struct db *db, struct error *err);
 /* Creates the next id. */
 enum status id_next(struct id_source *ids, int64_t now_ms, char id[STORAGE_ID], struct error *err);
 
-/* file.c: opens, creates and locks the database file, and records its identity. CONFLICT: another process has it open,
+/* file.c: returns a path with an ending such as "-wal", or a copy of a text (ending ""); NULL: no memory. The caller
+ * frees it. */
+char *path_beside(const char *path, const char *ending);
+/* Opens, creates and locks the database file, and records its identity. CONFLICT: another process has it open,
  * perhaps under another name. storage_close() closes the descriptor. */
 enum status file_hold(struct storage *storage, struct error *err);
 /* From now on, SQLite reports a write beyond a quota or beyond the limit on the size of files as it reports a full

@@ -21,6 +21,7 @@
 #include "core/data/uploads/collection_show.h"
 #include "core/draw/png.h"
 #include "storage/files/dataset.h"
+#include "storage/files/dataset_digest.h"
 #include "storage/storage.h"
 
 #define PREVIEW_BYTES (8u << 20)
@@ -315,7 +316,18 @@ static enum status write_files(const struct arrived *a, const struct buf *about,
     status = write_set(a->collection, folder, work, err);
     if (status)
         return status;
-    return dataset_write(folder, "preview.png", preview->data, preview->size, err);
+    status = dataset_write(folder, "preview.png", preview->data, preview->size, err);
+    return status ? status : dataset_digests_write(folder, err);
+}
+
+/* The bytes of the digests of the files that write_files() makes. */
+static int64_t digests_bytes(const struct arrived *a)
+{
+    static const char *const files[] = {"about.json", "sha256", COLLECTION_FILE, "preview.png"};
+    int64_t bytes = a->request->owner[0] != '\0' ? dataset_digest_bytes(DATASET_OWNER) : 0;
+    for (size_t i = 0; i < sizeof files / sizeof files[0]; i++)
+        bytes += dataset_digest_bytes(files[i]);
+    return bytes;
 }
 
 /* Stores the data set. The quotas count the bytes of all its files, so the function computes the sizes of the files
@@ -337,7 +349,7 @@ static enum status datasets_datasets_keep(struct exchange *x, const struct arriv
     if (!status)
         status = collection_write(a->collection, &counter, err);
     if (!status) {
-        bytes += counted.bytes + (int64_t)(about.size + preview.size);
+        bytes += counted.bytes + (int64_t)(about.size + preview.size) + digests_bytes(a);
         upload_reservation(upload)->part = -1; /* the part's file was removed */
         status = reserve_for(x, upload, bytes, bytes, err);
     }

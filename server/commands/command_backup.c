@@ -11,6 +11,7 @@
 #include "server/commands/commands.h"
 #include "server/commands/data_copy.h"
 #include "server/commands/usage.h"
+#include "server/commands/watching.h"
 #include "server/daemon.h"
 #include "server/settings/settings.h"
 #include "storage/database/copy.h"
@@ -39,9 +40,10 @@ static const struct command_usage backup_usage = {
     .text =
         "Copies the database of a daemon to the file COPY, which must not exist. Use it for backups: the daemon may "
         "run\n"
-        "meanwhile and keeps serving. The command reads the copy again before it gives the copy its name, and checks\n"
-        "every page, every reference, and every checkpoint against its digest. The copy carries a digest of all its "
-        "rows,\n"
+        "meanwhile and keeps serving. The command verifies the copy as `motifd check` does before it gives the copy "
+        "its\n"
+        "name. After a fault it prints what is hurt, and there is no copy. The copy carries a digest of all that it "
+        "contains,\n"
         "which `motifd restore` verifies. The command prints the SHA-256 of the copy.\n"
         "Uploaded data sets are not in the database. With --with-data the command copies them after the database, "
         "into\n"
@@ -58,8 +60,10 @@ static const struct command_usage restore_usage = {
     .lines = restore_lines,
     .text =
         "Makes a database from COPY, a file that `motifd backup` wrote. Use it after a loss, or to move a daemon to\n"
-        "another machine. The database must not exist: the command never overwrites a file. It checks the whole copy\n"
-        "first. Jobs that were running when the copy was made continue from their last checkpoint as soon as a daemon\n"
+        "another machine. The database must not exist: the command never overwrites a file. It verifies the whole "
+        "copy\n"
+        "first, as `motifd check` does, and makes no database from a damaged one. Jobs that were running when the copy "
+        "was made continue from their last checkpoint as soon as a daemon\n"
         "opens the database. With --with-data it also copies the data sets of COPY.data; it leaves a data set that "
         "exists\n"
         "as it is.\n",
@@ -69,47 +73,16 @@ static const struct command_usage restore_usage = {
     .most = 1,
 };
 
-/* ---- progress ----------------------------------------------------------------------------------------- */
-
-struct showing {
-    const char *what; /* the current phase of the copy; a new phase restarts the estimate of the remaining time */
-    double began, shown;
-};
-
-static double command_backup_now(void)
-{
-    struct timespec time;
-    (void)clock_gettime(CLOCK_MONOTONIC, &time);
-    return (double)time.tv_sec + (double)time.tv_nsec * 1e-9;
-}
-
-static void show(void *context, const char *what, int64_t done, int64_t all)
-{
-    struct showing *s = context;
-    double time = command_backup_now();
-    if (s->what != what)
-        *s = (struct showing){what, time, time};
-    if (all <= 0 || done <= 0 || (time - s->shown < 0.2 && done < all))
-        return;
-    s->shown = time;
-    double left = (time - s->began) * (double)(all - done) / (double)done;
-    (void)fprintf(stderr, "\r%s %3.0f %%, %.0f s left ", what, 100.0 * (double)done / (double)all, left);
-}
-
 /* ---- both commands ------------------------------------------------------------------------------------ */
 
 static int command_backup_copy(const char *name, struct storage_copy_options options)
 {
     struct storage_copy_report report;
-    struct showing showing = {.what = NULL};
+    struct watching watching;
     struct error err = {0};
-    if (isatty(STDERR_FILENO)) {
-        options.progress = show;
-        options.context = &showing;
-    }
+    options.watch = watching_begin(&watching, stderr);
     enum status status = storage_copy(&options, &report, &err);
-    if (showing.what != NULL)
-        (void)fputc('\n', stderr);
+    watching_end(&watching);
     if (status) {
         (void)fprintf(stderr, "motifd %s: from %s to %s: %s\n", name, options.from, options.to, err.message);
         return EXIT_FAULT;
@@ -118,15 +91,6 @@ static int command_backup_copy(const char *name, struct storage_copy_options opt
     (void)fprintf(stderr, "%lld jobs, %lld checkpoints, %.1f MB: all of it checked\n", (long long)report.jobs,
                   (long long)report.checkpoints, (double)report.bytes / 1e6);
     return EXIT_OK;
-}
-
-/* The folder of the daemon's data sets. */
-static const char *data_folder(const struct options *given)
-{
-    const char *named = getenv("MOTIFD_DATA"), *data = options_value(given, "data");
-    if (data != NULL)
-        return data;
-    return named != NULL && named[0] != '\0' ? named : SETTINGS_DATA;
 }
 
 static int data_fault(const struct command_usage *usage, const struct error *err)
@@ -143,7 +107,7 @@ static int copy_all(const struct command_usage *usage, const struct options *giv
     struct data_copy_report report;
     struct error err = {0};
     char beside[DATASET_PATH];
-    const char *data = data_folder(given);
+    const char *data = command_setting(given, "data", "MOTIFD_DATA", SETTINGS_DATA);
     bool with_data = options_has(given, "with-data");
     if (snprintf(beside, sizeof beside, "%s.data", file) >= (int)sizeof beside)
         return command_misused(usage, "the name of a file is too long");
@@ -221,10 +185,8 @@ static int command_backup_run(int argc, char **argv, const struct command_usage 
     int code;
     if (!command_read(usage, argc, argv, &given, &code))
         return code;
-    const char *named = getenv("MOTIFD_DB"), *db = options_value(&given, "db"), *file = given.positional[0];
+    const char *db = command_setting(&given, "db", "MOTIFD_DB", SETTINGS_DB), *file = given.positional[0];
     const char *into = options_value(&given, "into");
-    if (db == NULL)
-        db = named != NULL && named[0] != '\0' ? named : SETTINGS_DB;
     if (options_has(&given, "data") && !options_has(&given, "with-data"))
         return command_misused(usage, "--data needs --with-data");
     if (options_has(&given, "keep") && into == NULL)

@@ -33,8 +33,9 @@ static const char *const small_tables[] = {
     "PRAGMA quick_check('outbox')",      "PRAGMA quick_check('study')",
 };
 static const char *const large_tables[] = {
-    "PRAGMA quick_check('job')",      "PRAGMA quick_check('block')",   "PRAGMA quick_check('event')",
-    "PRAGMA quick_check('artifact')", "PRAGMA quick_check('pyramid')", "PRAGMA quick_check('chain')",
+    "PRAGMA quick_check('job')",        "PRAGMA quick_check('block')",   "PRAGMA quick_check('event')",
+    "PRAGMA quick_check('artifact')",   "PRAGMA quick_check('pyramid')", "PRAGMA quick_check('chain')",
+    "PRAGMA quick_check('row_digest')",
 };
 enum { SMALL = sizeof small_tables / sizeof small_tables[0], LARGE = sizeof large_tables / sizeof large_tables[0] };
 

@@ -11,6 +11,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "storage/database/visit.h"
 #include "storage/storage_int.h"
 #include "core/base/descriptor.h"
 
@@ -18,33 +19,26 @@
 
 struct copying {
     const struct storage_copy_options *options;
-    struct db from, copy;
-    char *part;  /* temporary name of the copy until all checks have succeeded */
-    char *lock;  /* lock file of a daemon that uses this database */
-    int lock_fd; /* descriptor of the lock file; -1: no lock is needed */
+    struct visit from;
+    struct db copy;
+    char first[200]; /* the first fault of the copy */
+    char *part;      /* temporary name of the copy until all checks have succeeded */
+    char *lock;      /* lock file of a daemon that uses this database */
+    int lock_fd;     /* descriptor of the lock file; -1: no lock is needed */
 };
 
 static void report_progress(const struct copying *c, const char *what, int64_t done, int64_t all)
 {
-    if (c->options->progress != NULL)
-        c->options->progress(c->options->context, what, done, all);
+    if (c->options->watch.progress != NULL)
+        c->options->watch.progress(c->options->watch.context, what, done, all);
 }
 
 /* ---- names -------------------------------------------------------------------------------------------- */
 
-static char *beside(const char *path, const char *ending)
-{
-    size_t bytes = strlen(path) + strlen(ending) + 1;
-    char *text = malloc(bytes);
-    if (text != NULL)
-        (void)snprintf(text, bytes, "%s%s", path, ending);
-    return text;
-}
-
 static enum status must_be_free(const char *path, const char *ending, struct error *err)
 {
     struct stat facts;
-    char *name = beside(path, ending);
+    char *name = path_beside(path, ending);
     if (name == NULL)
         return error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory to copy the database");
     int code = lstat(name, &facts) == 0 ? 0 : errno;
@@ -97,7 +91,7 @@ static enum status create_part(struct copying *c, struct error *err)
 /* Copies inside the read transaction of the caller. Otherwise a later commit would make SQLite start the copy again. */
 static enum status copy_pages(struct copying *c, struct error *err)
 {
-    sqlite3_backup *backup = sqlite3_backup_init(c->copy.handle, "main", c->from.handle, "main");
+    sqlite3_backup *backup = sqlite3_backup_init(c->copy.handle, "main", c->from.db.handle, "main");
     if (backup == NULL)
         return db_fail(&c->copy, sqlite3_extended_errcode(c->copy.handle), err);
     int code = SQLITE_OK;
@@ -113,17 +107,14 @@ static enum status copy_pages(struct copying *c, struct error *err)
 static enum status open_from(struct copying *c, struct error *err)
 {
     int64_t version;
-    if (access(c->options->from, F_OK) != 0 && errno == ENOENT)
+    enum status status = visit_open(&c->from, c->options->from, &c->options->log, err);
+    if (status == STATUS_NOT_FOUND) {
+        error_clear(err);
         return error_set(err, STATUS_IO, NULL, "the file to be copied does not exist");
-    enum status status = db_open(&c->from, c->options->from, SQLITE_OPEN_READONLY, NULL, &c->options->log, err);
+    }
     if (status)
         return status;
-    sqlite3_busy_timeout(c->from.handle, 5000);
-    sqlite3_db_config(c->from.handle, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1, (int *)NULL);
-    status = db_exec(&c->from, "BEGIN", err);
-    if (status)
-        return status;
-    status = schema_check(&storage_schema, &c->from, &version, err); /* the first read begins the snapshot */
+    status = schema_check(&storage_schema, &c->from.db, &version, err);
     if (status)
         return status;
     if (version == 0)
@@ -133,68 +124,33 @@ static enum status open_from(struct copying *c, struct error *err)
 
 /* ---- checks ------------------------------------------------------------------------------------------ */
 
-/* Compares the bytes of one checkpoint with the stored digest. */
-static enum status check_digest(struct copying *c, int64_t id, int64_t bytes, const void *expected, struct error *err)
+/* Keeps the first fault for the message of the failure. */
+static void see_fault(void *context, const struct storage_fault *fault)
 {
-    static const char sql[] = "SELECT data FROM chunk WHERE id >= ? AND id < ? ORDER BY id";
-    unsigned char digest[HASH_BYTES];
-    struct hash hash;
-    sqlite3_stmt *stmt;
-    int64_t seen = 0;
-    hash_init(&hash);
-    enum status status = db_query(&c->copy, &stmt, err, sql, "ii", id << CHUNK_BITS, (id + 1) << CHUNK_BITS);
-    while (!status && db_row(&c->copy, stmt, &status, err)) {
-        int count = sqlite3_column_bytes(stmt, 0);
-        hash_add(&hash, sqlite3_column_blob(stmt, 0), (size_t)count);
-        seen += count;
-    }
-    hash_finish(&hash, digest);
-    if (status)
-        return status;
-    if (seen != bytes || memcmp(digest, expected, HASH_BYTES) != 0)
-        return error_set(err, STATUS_CORRUPT, NULL, "the bytes of a checkpoint do not match their digest");
-    return STATUS_OK;
+    struct copying *c = context;
+    if (c->first[0] == '\0')
+        (void)snprintf(c->first, sizeof c->first, "%s %s", fault->where, fault->what);
+    if (c->options->watch.fault != NULL)
+        c->options->watch.fault(c->options->watch.context, fault);
 }
 
-static enum status check_checkpoints(struct copying *c, struct storage_copy_report *report, struct error *err)
+static void see_progress(void *context, const char *what, int64_t done, int64_t all)
 {
-    static const char sql[] = "SELECT id, bytes, sha256 FROM checkpoint WHERE complete ORDER BY id";
-    int64_t all, done = 0;
-    sqlite3_stmt *stmt;
-    enum status status = db_integer(&c->copy, &all, 0, err, "SELECT sum(bytes) FROM checkpoint WHERE complete", "");
-    if (status)
-        return status;
-    status = db_query(&c->copy, &stmt, err, sql, "");
-    if (status)
-        return status;
-    while (db_row(&c->copy, stmt, &status, err)) {
-        int64_t bytes = sqlite3_column_int64(stmt, 1);
-        const void *digest = db_blob(stmt, 2, HASH_BYTES);
-        if (digest == NULL)
-            status = error_set(err, STATUS_CORRUPT, NULL, "a checkpoint has no digest");
-        else
-            status = check_digest(c, sqlite3_column_int64(stmt, 0), bytes, digest, err);
-        if (status) {
-            db_done(stmt);
-            break;
-        }
-        report->checkpoints++;
-        report_progress(c, "checked", done += bytes, all);
-    }
-    return status;
+    report_progress(context, what, done, all);
 }
 
 static enum status check_copy(struct copying *c, struct storage_copy_report *report, struct error *err)
 {
-    enum status status = db_check(&c->copy, "PRAGMA integrity_check(1)", err);
-    if (!status)
-        status = db_check(&c->copy, "PRAGMA foreign_key_check", err);
-    if (!status)
-        status = db_integer(&c->copy, &report->jobs, 0, err, "SELECT count(*) FROM job", "");
-    if (!status)
-        status = check_checkpoints(c, report, err);
+    const struct storage_watch watch = {see_fault, see_progress, c};
+    struct storage_verify_report found;
+    enum status status = verify_database(&c->copy, &watch, &found, err);
     if (status)
         return status;
+    if (found.faults > 0)
+        return error_set(err, STATUS_CORRUPT, NULL, "the file has %lld faults; the first one: %s",
+                         (long long)found.faults, c->first);
+    report->jobs = found.jobs;
+    report->checkpoints = found.checkpoints;
     if (!c->options->to_be_used)
         return digest_store(&c->copy, err);
     status = digest_verify(&c->copy, err);
@@ -279,13 +235,15 @@ static enum status make_copy(struct copying *c, struct storage_copy_report *repo
 enum status storage_copy(const struct storage_copy_options *options, struct storage_copy_report *report,
                          struct error *err)
 {
-    struct copying c = {
-        .options = options, .lock_fd = -1, .part = beside(options->to, ".part"), .lock = beside(options->to, "-lock")};
+    struct copying c = {.options = options,
+                        .lock_fd = -1,
+                        .part = path_beside(options->to, ".part"),
+                        .lock = path_beside(options->to, "-lock")};
     *report = (struct storage_copy_report){.bytes = 0};
     enum status status = c.part != NULL && c.lock != NULL
                              ? make_copy(&c, report, err)
                              : error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory to copy the database");
-    db_close(&c.from);
+    visit_close(&c.from);
     if (status && c.part != NULL)
         (void)unlink(c.part);
     descriptor_close(&c.lock_fd);

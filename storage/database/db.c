@@ -8,12 +8,16 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "storage/database/row_digest.h"
+
 enum status db_open(struct db *db, const char *path, int flags, const char *vfs, const struct log_hook *log,
                     struct error *err)
 {
     memset(db, 0, sizeof *db);
     db->log = log;
     int code = sqlite3_open_v2(path, &db->handle, flags | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_EXRESCODE, vfs);
+    if (code == SQLITE_OK)
+        code = row_digest_register(db->handle);
     if (code != SQLITE_OK) {
         enum status status = db_fail(db, code, err);
         db_close(db);

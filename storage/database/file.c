@@ -4,10 +4,21 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <unistd.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 #include <sys/file.h>
 #include <sys/stat.h>
+
+char *path_beside(const char *path, const char *ending)
+{
+    size_t bytes = strlen(path) + strlen(ending) + 1;
+    char *text = malloc(bytes);
+    if (text != NULL)
+        (void)snprintf(text, bytes, "%s%s", path, ending);
+    return text;
+}
 
 /* Opens the file, and creates it with private permissions if necessary, because the tables contain hashes of tokens.
  * Locks the file, so that no second process can open it under another name (a hard link). A network file system may

@@ -2,6 +2,8 @@
  * migrations is a parameter, so that a test can append a migration of its own. */
 #include "storage/database/schema.h"
 
+#include "storage/database/row_digest.h"
+
 /* The tables of the database, and the list of migrations that creates them.
  *
  * A migration never changes once a version of motifd that contains it was released; a later version appends another
@@ -201,7 +203,15 @@ static const char first_version[] =
     "  UPDATE tally SET number = number - 1, bytes = bytes - old.bytes WHERE what = 'checkpoint';"
     "END;";
 
-static const struct migration migrations[] = {{.sql = first_version}};
+/* Digests of all rows (row_digest.h). `key` is an integer or a blob. schema_migrate() adds the triggers and the rows.
+ */
+static const char row_digests[] = "CREATE TABLE row_digest("
+                                  "  name TEXT NOT NULL, key ANY NOT NULL,"
+                                  "  digest BLOB NOT NULL CHECK (length(digest) = 16),"
+                                  "  PRIMARY KEY (name, key)"
+                                  ") STRICT, WITHOUT ROWID;";
+
+static const struct migration migrations[] = {{.sql = first_version}, {.sql = row_digests}};
 const struct schema storage_schema = {migrations, sizeof migrations / sizeof migrations[0]};
 
 #define APPLICATION_ID 0x4D544644 /* "MTFD" */
@@ -230,7 +240,9 @@ enum status schema_check(const struct schema *schema, struct db *db, int64_t *ve
     return STATUS_OK;
 }
 
-static enum status migrate(const struct migration *migration, struct db *db, int64_t version, struct error *err)
+/* `last`: no other migration follows. */
+static enum status migrate(const struct migration *migration, struct db *db, int64_t version, bool last,
+                           struct error *err)
 {
     char *stamp =
         sqlite3_mprintf("PRAGMA application_id=%d; PRAGMA user_version=%lld; COMMIT", APPLICATION_ID, version);
@@ -241,6 +253,8 @@ static enum status migrate(const struct migration *migration, struct db *db, int
         status = db_exec(db, migration->sql, err);
     if (!status && migration->fill != NULL)
         status = migration->fill(db, err);
+    if (!status && last)
+        status = row_digests_attach(db, err);
     if (!status)
         status = db_exec(db, stamp, err);
     if (status && !sqlite3_get_autocommit(db->handle))
@@ -253,6 +267,6 @@ enum status schema_migrate(const struct schema *schema, struct db *db, int64_t v
 {
     enum status status = STATUS_OK;
     for (size_t v = (size_t)version; v < schema->count && !status; v++)
-        status = migrate(&schema->migrations[v], db, (int64_t)v + 1, err);
+        status = migrate(&schema->migrations[v], db, (int64_t)v + 1, v + 1 == schema->count, err);
     return status;
 }

@@ -25,8 +25,9 @@ extern const struct schema storage_schema;
  * another program or was written by a newer version of this one. CORRUPT: the version number is invalid. */
 enum status schema_check(const struct schema *schema, struct db *db, int64_t *version, struct error *err);
 
-/* Runs the migrations after `version`, which schema_check() returned. After a failure the file has the version of the
- * last migration that succeeded. */
+/* Runs the migrations after `version`, which schema_check() returned. The last one also makes the digests of the rows
+ * of tables that are new or have other columns (row_digest.h). After a failure the file has the version of the last
+ * migration that succeeded. */
 enum status schema_migrate(const struct schema *schema, struct db *db, int64_t version, struct error *err);
 
 #endif

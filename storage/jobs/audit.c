@@ -20,9 +20,11 @@ static void noted_destroy(struct command *command)
 static enum status begin_run(struct storage *storage, struct db *db, struct command *command, struct error *err)
 {
     const struct storage_audit *e = &((struct noted *)command)->entry;
+    /* ON CONFLICT DO NOTHING would count an id that no row has, and the id has a digest (row_digest.h). */
     enum status status = db_run(db, err,
                                 "INSERT INTO audit(time, who, peer, request, method, target)"
-                                " VALUES (?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING",
+                                " SELECT ?1, ?2, ?3, ?4, ?5, ?6"
+                                " WHERE NOT EXISTS (SELECT 1 FROM audit WHERE request = ?4)",
                                 "ittttt", e->time, e->who, e->peer, e->request, e->method, e->target);
     if (status)
         return status;

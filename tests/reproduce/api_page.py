@@ -254,6 +254,7 @@ class Run:
         token, at, names = "motifrun_" + "A" * 43, "/v1/jobs/{id}/run", {"id": job}
         self.await_state(job, "running")
         with sqlite3.connect(self.database, timeout=30) as database:
+            database.create_function("row_digest", -1, lambda *values: bytes(16))  # of a row that this process changes; nobody verifies it
             database.execute("INSERT INTO lease(job, state, epoch, hash, executor, foreign_id, sequence, tries, newest, seen)"
                              " SELECT num, 'offered', 1, ?, 'process', '', 0, 1, 0, 0 FROM job WHERE id = ?",
                              (hashlib.sha256(token.encode()).digest(), job))

@@ -49,7 +49,7 @@ def every_command_has_a_help(folder):
     for word in ("version", "--version"):
         expect(word, 0, "motifd ")
     expect("serve --help", 0, "--drain-ms")
-    for words in ("--help", "serve --help", "bench --help", "check-config --help", "dataset --help", "token --help", "backup --help", "restore --help", "verify --help"):
+    for words in ("--help", "serve --help", "bench --help", "check-config --help", "dataset --help", "token --help", "backup --help", "restore --help", "check --help", "verify --help"):
         wide = [line for line in expect(words, 0).stdout.splitlines() if len(line) > 120]
         assert not wide, (words, wide)
     for words in ("--help", "help", "version", "serve --help", "bench --help", "token --help"):  # a full disk
@@ -148,6 +148,39 @@ def backups_are_made_and_restored(folder):
     assert os.waitpid(child, 0)[1] == 0 and b"100 %" in shown and b"s left" in shown, shown
     daemon = Daemon(MOTIFD, back)
     assert daemon.end() == 0
+
+
+def damage_is_found(folder):
+    """`motifd check`, while the daemon runs and afterwards, on a database and data sets with one wrong byte."""
+    db, sets = os.path.join(folder, "c.db"), os.path.join(folder, "sets")
+    daemon = Daemon(MOTIFD, db, "--data", sets)
+    assert daemon.ask("PUT", "/v1/datasets/small", b"a,b,label\n1,2,x\n2,3,y\n", "text/csv")[0] == 201
+    job = daemon.submit(name="named")
+    expect(["check", "--db", db, "--with-data"], 0, "1 data sets, 4 files", MOTIFD_DATA=sets)
+    assert daemon.end() == 0
+    before = sorted(os.listdir(folder))
+    expect(["check"], 0, "no faults", MOTIFD_DB=db)
+    assert sorted(os.listdir(folder)) == before, (before, os.listdir(folder))
+    subprocess.run(["sha256sum", "--check", "--quiet", "digests"], cwd=os.path.join(sets, "small"), check=True)
+    for words in (["more"], ["--db"], ["--db", ""], ["--no-such"], ["--data", sets]):
+        expect(["check", *words], 2, err="usage: motifd check")
+    expect(["check", "--db", os.path.join(folder, "absent")], 2, err="the file does not exist")
+    expect(["check", "--db", db, "--with-data", "--data", sets + "-absent"], 2, err="the folder of data sets does not exist")
+    pack = os.path.join(sets, "small", "set.pack")
+    with open(pack, "r+b") as file:
+        file.seek(40)
+        file.write(b"Q")
+    expect(["check", "--db", db, "--with-data", "--data", sets], 1, "file set.pack of data set small: does not match its digest; copy")
+    with open(db, "r+b") as file:  # the name of the job, which is in its row and in an index
+        content = file.read()
+        while (at := content.rfind(b"named")) >= 0:
+            file.seek(at)
+            file.write(b"\x1b[2Jd")
+            content = content[:at]
+    found = expect(["check", "--db", db], 1, f"job {job}: does not match its digest; restore the last backup, or export")
+    assert "\x1b" not in found.stdout, found
+    expect(["backup", "--db", db, db + ".copy"], 1, err=f"job {job} does not match its digest")
+    assert not os.path.exists(db + ".copy")
 
 
 def wrong_bundles_are_refused(folder):
@@ -399,6 +432,7 @@ def each_single_fault_is_reported(folder):
     sweep("token revoke", place, words("token", "revoke", "--name", "old", "--db", "@/db"), kept, 2)
     sweep("backup", place, words("backup", "--db", "@/db", "@/copy"), copied, 2)
     sweep("restore", place, words("restore", "--db", "@/copy", "@/db"), copied, 2)
+    sweep("check", place, words("check", "--db", "@/db", "--with-data", "--data", "@"), kept, 2)
     sweep("check-config", place, words("check-config", "/no/such"), kept, 1)
     sweep("bench", place, words("bench", "--list", "--json"), kept, 1)
     sweep("serve", place, serve, kept, 8)
@@ -417,7 +451,7 @@ def main():
     with concurrent.futures.ThreadPoolExecutor(max_workers=3) as pool:
         list(pool.map(one, (each_single_fault_is_reported, each_benchmark_prints_one_object, the_daemon_starts_or_says_why_not, systemd_is_notified,
                             wrong_bundles_are_refused, every_command_has_a_help, tokens_are_added_listed_and_revoked,
-                            odd_answers_are_reported, check_config_prints_every_fault)))
+                            odd_answers_are_reported, check_config_prints_every_fault, damage_is_found)))
 
 
 if __name__ == "__main__":

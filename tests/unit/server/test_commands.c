@@ -104,6 +104,11 @@ static int setup(void **state)
         return -1;
     (void)snprintf(set, sizeof set, "%s/digits/file", data);
     write_text(set, "0123456789");
+    (void)snprintf(set, sizeof set, "%s/digits/about.json", data);
+    write_text(set, "{}");
+    (void)snprintf(set, sizeof set, "%s/digits/digests", data);
+    write_text(set, "84d89877f0d4041efb6bf91a16f0248f2fd573e6af05c19f96bedb9f882f7882  file\n"
+                    "44136fa355b3678a1146ad16f7e8649e94fb4fc21fe77e8310c060f61caaff8a  about.json\n");
     return run(command_token, (const char *const[]){"token", "create", "--name", "old", "--db", base, NULL});
 }
 
@@ -174,6 +179,7 @@ static const struct operation operations[] = {
     {command_token, {"token", "list", "--db", db}, list_names_the_token, false},
     {command_backup, {"backup", "--db", db, "--with-data", "--data", data, copy}, copy_is_whole, false},
     {command_restore, {"restore", "--db", db, copy}, NULL, true},
+    {command_check_database, {"check", "--db", db, "--with-data", "--data", data}, NULL, false},
     {command_check_config, {"check-config", text_file}, config_is_good, false},
     {command_token, {"token", "--help"}, NULL, false},
 };
@@ -278,6 +284,9 @@ static void wrong_words_are_usage_faults(void **state)
         {command_backup, {"backup", ""}, "the name of a file is empty"},
         {command_backup, {"backup", "--keep", "3", copy}, "--keep needs --into"},
         {command_backup, {"backup", "--data", data, copy}, "--data needs --with-data"},
+        {command_check_database, {"check", "--db", ""}, "the name of a file is empty"},
+        {command_check_database, {"check", "--data", data}, "--data needs --with-data"},
+        {command_check_database, {"check", copy}, "is not expected here"},
         {command_token, {"token", "list", "--db", long_name}, "--db must be shorter"},
         {command_token, {"token", "create", "--name", ""}, "--name is needed"},
         {command_token, {"token", "create", "--name", "a", "--days", "36501"}, "--days"},

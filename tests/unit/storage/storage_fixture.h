@@ -11,6 +11,7 @@
 
 #include "tests/support/unit.h"
 #include "core/base/arena.h"
+#include "storage/database/row_digest.h"
 #include "storage/storage.h"
 
 struct fixture {
@@ -163,12 +164,35 @@ static inline int64_t file_integer(const struct fixture *f, const char *sql)
     return value;
 }
 
+/* As file_integer(), of a statement that uses the function row_digest(). */
+static inline int64_t digest_integer(const struct fixture *f, const char *sql)
+{
+    sqlite3 *db;
+    sqlite3_stmt *stmt;
+    assert_int_equal(sqlite3_open_v2(f->path, &db, SQLITE_OPEN_READONLY, NULL), SQLITE_OK);
+    assert_int_equal(row_digest_register(db), SQLITE_OK);
+    assert_int_equal(sqlite3_prepare_v2(db, sql, -1, &stmt, NULL), SQLITE_OK);
+    assert_int_equal(sqlite3_step(stmt), SQLITE_ROW);
+    int64_t value = sqlite3_column_int64(stmt, 0);
+    sqlite3_finalize(stmt);
+    sqlite3_close(db);
+    return value;
+}
+
+/* Opens a connection that can change rows as the store does, with their digests. */
+static inline sqlite3 *open_to_change(const char *path)
+{
+    sqlite3 *db;
+    assert_int_equal(sqlite3_open(path, &db), SQLITE_OK);
+    assert_int_equal(row_digest_register(db), SQLITE_OK);
+    return db;
+}
+
 /* Changes the closed file with a separate connection. */
 static inline void change_file(const struct fixture *f, const char *sql)
 {
-    sqlite3 *db;
     char *message = NULL;
-    assert_int_equal(sqlite3_open(f->path, &db), SQLITE_OK);
+    sqlite3 *db = open_to_change(f->path);
     if (sqlite3_exec(db, sql, NULL, NULL, &message) != SQLITE_OK)
         fail_msg("%s: %s", sql, message);
     sqlite3_close(db);

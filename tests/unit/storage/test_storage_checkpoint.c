@@ -218,8 +218,7 @@ static void unfinished_checkpoints_are_removed(void **state)
     assert_int_equal(save_small(f, id, 1, 1, false), 2); /* the number of the deleted checkpoint is not used again */
     /* make what a crash leaves: an incomplete row and a chunk of data */
     fixture_close(f);
-    sqlite3 *db;
-    assert_int_equal(sqlite3_open(f->path, &db), SQLITE_OK);
+    sqlite3 *db = open_to_change(f->path);
     assert_int_equal(sqlite3_exec(db,
                                   "UPDATE meta SET value = 0 WHERE key = 'clean';"
                                   "INSERT INTO checkpoint VALUES (77, (SELECT num FROM job), 3, 1, 1, 1, 1, 0, NULL, 0,"
@@ -282,10 +281,9 @@ static void verify_finds_damage(void **state)
     submit_running(f, id);
     for (size_t d = 0; d < sizeof damage / sizeof damage[0]; d++) {
         struct storage_checkpoint_reader *reader;
-        sqlite3 *db;
         save(f, id, &what, 5, 3 << 20, 1 << 20);
         fixture_close(f);
-        assert_int_equal(sqlite3_open(f->path, &db), SQLITE_OK);
+        sqlite3 *db = open_to_change(f->path);
         assert_int_equal(sqlite3_exec(db, damage[d], NULL, NULL, NULL), SQLITE_OK);
         sqlite3_close(db);
         fixture_open(f);

@@ -50,8 +50,7 @@ static void assert_nothing_at(const char *path)
 
 static void change(const char *path, const char *sql)
 {
-    sqlite3 *db;
-    assert_int_equal(sqlite3_open(path, &db), SQLITE_OK);
+    sqlite3 *db = open_to_change(path);
     assert_int_equal(sqlite3_exec(db, sql, NULL, NULL, NULL), SQLITE_OK);
     sqlite3_close(db);
 }
@@ -98,8 +97,8 @@ static void copy_of_a_busy_store_is_complete(void **state)
     while (atomic_load(&submitter.done) < 10)
         sleep_ms(1);
     struct storage_copy_options options = copy_to(f, to, "copy.db");
-    options.progress = count_progress;
-    options.context = &calls;
+    options.watch.progress = count_progress;
+    options.watch.context = &calls;
     OK(storage_copy(&options, &report, &f->err));
     int after = atomic_load(&submitter.done);
     while (atomic_load(&submitter.done) < after + 2) /* submissions must go on after the copy */

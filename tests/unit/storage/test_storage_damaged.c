@@ -72,9 +72,8 @@ static struct fixture *copied(void)
  */
 static void damage(const struct fixture *f, const char *sql)
 {
-    sqlite3 *db;
     char *fault = NULL;
-    assert_int_equal(sqlite3_open(f->path, &db), SQLITE_OK);
+    sqlite3 *db = open_to_change(f->path);
     (void)sqlite3_exec(db, "PRAGMA ignore_check_constraints = 1", NULL, NULL, NULL);
     if (sqlite3_exec(db, sql, NULL, NULL, &fault) != SQLITE_OK)
         fail_msg("%s: %s", sql, fault);

@@ -107,8 +107,7 @@ static void keys_expire_after_a_week(void **state)
     in.key = "recent";
     OK(storage_job_submit(f->storage, &in, ids[1], &outcome, &f->err));
     fixture_close(f);
-    sqlite3 *db;
-    assert_int_equal(sqlite3_open(f->path, &db), SQLITE_OK);
+    sqlite3 *db = open_to_change(f->path);
     assert_int_equal(sqlite3_exec(db,
                                   "UPDATE idempotency SET created_at = created_at - 8*86400000 WHERE key = 'old';"
                                   "UPDATE idempotency SET created_at = created_at - 6*86400000 WHERE key = 'recent'",

@@ -353,8 +353,7 @@ static void missing_summary_is_reported(void **state)
     fill_long(f, id, all, 0, LONG);
     check_long(f, id, all, LONG);
     fixture_close(f);
-    sqlite3 *db;
-    assert_int_equal(sqlite3_open(f->path, &db), SQLITE_OK);
+    sqlite3 *db = open_to_change(f->path);
     assert_int_equal(sqlite3_exec(db, "DELETE FROM pyramid WHERE level = 1 AND number = 2", NULL, NULL, NULL),
                      SQLITE_OK);
     sqlite3_close(db);
@@ -387,8 +386,7 @@ static void damaged_blocks_are_reported(void **state)
         for (int i = 0; i < 1000; i++)
             append(f, id, "x", i, i);
         fixture_close(f);
-        sqlite3 *db;
-        assert_int_equal(sqlite3_open(f->path, &db), SQLITE_OK);
+        sqlite3 *db = open_to_change(f->path);
         assert_int_equal(sqlite3_exec(db, damage[d], NULL, NULL, NULL), SQLITE_OK);
         sqlite3_close(db);
         fixture_open(f);

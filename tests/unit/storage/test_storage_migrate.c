@@ -1,6 +1,6 @@
-/* Tests the migration from version 1 to an artificial version 2, which adds a column, a table, and rows that C
- * code computes. All rows must survive. After a kill, or a failed write or allocation at any place, the file must
- * have exactly version 1 or 2. */
+/* Tests the migration from each version to the next: to that with digests of rows, and to an artificial one, which adds
+ * a column, a table, and rows that C code computes. All rows must survive, and all must have digests. After a kill, or
+ * a failed write or allocation at any place, the file must have exactly one of the versions. */
 #include "tests/unit/storage/storage_fixture.h"
 
 #include <signal.h>
@@ -29,22 +29,25 @@ static enum status fill(struct db *db, struct error *err)
     }
 }
 
+enum { NOW = 2, NEXT = 3 }; /* versions of the schema: the program's, and the artificial one */
+
 /* Returns the schema of the program with one more migration. */
-static struct schema next_schema(struct migration steps[2])
+static struct schema next_schema(struct migration steps[NEXT])
 {
-    assert_int_equal(storage_schema.count, 1);
-    steps[0] = storage_schema.migrations[0];
-    steps[1] = (struct migration){.sql = "ALTER TABLE job ADD COLUMN color TEXT NOT NULL DEFAULT 'blue';"
-                                         "CREATE TABLE label(job INTEGER PRIMARY KEY, bytes INTEGER NOT NULL) STRICT;"
-                                         "UPDATE job SET priority = priority + 1;",
-                                  .fill = fill};
-    return (struct schema){steps, 2};
+    assert_int_equal(storage_schema.count, NOW);
+    for (int i = 0; i < NOW; i++)
+        steps[i] = storage_schema.migrations[i];
+    steps[NOW] = (struct migration){.sql = "ALTER TABLE job ADD COLUMN color TEXT NOT NULL DEFAULT 'blue';"
+                                           "CREATE TABLE label(job INTEGER PRIMARY KEY, bytes INTEGER NOT NULL) STRICT;"
+                                           "UPDATE job SET priority = priority + 1;",
+                                    .fill = fill};
+    return (struct schema){steps, NEXT};
 }
 
 /* Opens the file, migrates it as storage_open() does, and closes it. */
 static enum status migrate(const struct fixture *f, const char *vfs, struct error *err)
 {
-    struct migration steps[2];
+    struct migration steps[NEXT];
     const struct schema schema = next_schema(steps);
     struct db db;
     int64_t version = 0;
@@ -57,7 +60,7 @@ static enum status migrate(const struct fixture *f, const char *vfs, struct erro
     return status;
 }
 
-/* Returns a closed store of version 1 with jobs. Each job has a metric point and an event. */
+/* Returns a closed store of version NOW with jobs. Each job has a metric point and an event. */
 static struct fixture *old_store(void)
 {
     struct fixture *f = fixture_new();
@@ -73,6 +76,29 @@ static struct fixture *old_store(void)
     return f;
 }
 
+/* The keys of all rows that should have a digest and have none, or have one that is not theirs. */
+#define STRAY(table, key, digest)                                                                                      \
+    "SELECT count(*) FROM " table " t LEFT JOIN row_digest d ON d.name = '" table "' AND d.key = " key                 \
+    " WHERE d.digest IS NOT " digest
+
+/* Every row of some tables has its digest, and no digest is without a row. */
+static void assert_digests(const struct fixture *f, bool has_color)
+{
+    static const char jobs[] = STRAY("job", "t.num",
+                                     "row_digest('job', num, id, kind, preset, t.name, task, state, requested_state,"
+                                     " priority, threads, config, params, progress, result, error, source_job,"
+                                     " source_checkpoint, created_at, started_at, finished_at, version,"
+                                     " progress_version, last_seq, owner, executor, ranks, trace, study%s)");
+    char sql[1000];
+    (void)snprintf(sql, sizeof sql, jobs, has_color ? ", color" : "");
+    assert_int_equal(digest_integer(f, sql), 0);
+    assert_int_equal(digest_integer(f, STRAY("event", "t.id", "row_digest('event', id, job, type, data, time)")), 0);
+    assert_int_equal(digest_integer(f, STRAY("tally", "row_digest(what)", "row_digest('tally', what, number, bytes)")),
+                     0);
+    assert_int_equal(file_integer(f, "SELECT count(*) FROM row_digest WHERE name = 'job'"), JOBS);
+    assert_int_equal(file_integer(f, "SELECT count(*) FROM row_digest WHERE name = 'label'"), has_color ? JOBS : 0);
+}
+
 static void assert_sound(const struct fixture *f)
 {
     assert_int_equal(file_integer(f, "SELECT count(*) FROM pragma_integrity_check WHERE integrity_check <> 'ok'"), 0);
@@ -82,28 +108,58 @@ static void assert_sound(const struct fixture *f)
     assert_true(file_integer(f, "SELECT count(*) FROM event") >= JOBS);
 }
 
-/* Asserts that the file has everything of `version` (1 or 2) and nothing of the other version. */
+/* Asserts that the file has everything of `version` (NOW or NEXT) and nothing of the other version. */
 static void assert_whole(const struct fixture *f, int version)
 {
     assert_int_equal(file_integer(f, "PRAGMA user_version"), version);
-    assert_int_equal(file_integer(f, "SELECT count(*) FROM sqlite_schema WHERE name = 'label'"), version == 2);
+    assert_int_equal(file_integer(f, "SELECT count(*) FROM sqlite_schema WHERE name = 'label'"), version == NEXT);
     assert_int_equal(file_integer(f, "SELECT count(*) FROM pragma_table_info('job') WHERE name = 'color'"),
-                     version == 2);
+                     version == NEXT);
     assert_int_equal(file_integer(f, "SELECT sum(priority) FROM job"),
-                     JOBS * (JOBS - 1) / 2 + (version == 2 ? JOBS : 0));
-    if (version == 2)
+                     JOBS * (JOBS - 1) / 2 + (version == NEXT ? JOBS : 0));
+    if (version == NEXT)
         assert_int_equal(file_integer(f, "SELECT count(*) FROM label"), JOBS);
     assert_sound(f);
+    assert_digests(f, version == NEXT);
 }
 
 static void migration_keeps_all_rows(void **state)
 {
     struct fixture *f = old_store();
-    assert_whole(f, 1);
+    assert_whole(f, NOW);
     OK(migrate(f, NULL, &f->err));
-    assert_whole(f, 2);
+    assert_whole(f, NEXT);
     OK(migrate(f, NULL, &f->err)); /* a second migration finds nothing to do */
-    assert_whole(f, 2);
+    assert_whole(f, NEXT);
+    fixture_remove(f);
+}
+
+/* A file of version 1 has no digests. The store gives all of its rows their digests when it opens the file. */
+static void old_rows_get_digests(void **state)
+{
+    struct fixture *f = old_store();
+    char sql[200];
+    sqlite3 *db;
+    sqlite3_stmt *stmt;
+    int triggers = 0;
+    assert_int_equal(sqlite3_open(f->path, &db), SQLITE_OK);
+    while (sqlite3_prepare_v2(db,
+                              "SELECT name FROM sqlite_schema WHERE name LIKE 'row_digest_%_%' AND type = 'trigger'",
+                              -1, &stmt, NULL) == SQLITE_OK &&
+           sqlite3_step(stmt) == SQLITE_ROW) {
+        (void)snprintf(sql, sizeof sql, "DROP TRIGGER \"%s\"", (const char *)sqlite3_column_text(stmt, 0));
+        sqlite3_finalize(stmt);
+        assert_int_equal(sqlite3_exec(db, sql, NULL, NULL, NULL), SQLITE_OK);
+        triggers++;
+    }
+    sqlite3_finalize(stmt);
+    assert_true(triggers >= 17 * 4);
+    assert_int_equal(sqlite3_exec(db, "DROP TABLE row_digest; PRAGMA user_version = 1; VACUUM", NULL, NULL, NULL),
+                     SQLITE_OK);
+    sqlite3_close(db);
+    fixture_open(f);
+    fixture_close(f);
+    assert_whole(f, NOW);
     fixture_remove(f);
 }
 
@@ -114,7 +170,7 @@ static void empty_file_gets_every_version(void **state)
     assert_non_null(file);
     (void)fclose(file);
     OK(migrate(f, NULL, &f->err));
-    assert_int_equal(file_integer(f, "PRAGMA user_version"), 2);
+    assert_int_equal(file_integer(f, "PRAGMA user_version"), NEXT);
     assert_int_equal(file_integer(f, "SELECT count(*) FROM label"), 0);
     fixture_remove(f);
 }
@@ -124,8 +180,8 @@ static void older_program_refuses_newer_version(void **state)
     struct fixture *f = old_store();
     OK(migrate(f, NULL, &f->err));
     REFUSED(STATUS_CONFLICT, storage_open(&f->options, &f->storage, &f->err));
-    assert_non_null(strstr(f->err.message, "schema 2"));
-    assert_whole(f, 2);
+    assert_non_null(strstr(f->err.message, "schema 3"));
+    assert_whole(f, NEXT);
     fixture_remove(f);
 }
 
@@ -162,11 +218,11 @@ static void failed_write_leaves_a_whole_version(void **state)
         fault_vfs_unregister();
         failed += status != STATUS_OK;
         if (status == STATUS_OK || done)
-            assert_whole(f, 2);
+            assert_whole(f, NEXT);
         else
             assert_whole(f, (int)file_integer(f, "PRAGMA user_version"));
         OK(migrate(f, NULL, &f->err));
-        assert_whole(f, 2);
+        assert_whole(f, NEXT);
         fixture_remove(f);
         assert_true(n < 2000);
     }
@@ -177,7 +233,7 @@ static void failed_write_leaves_a_whole_version(void **state)
 static void failed_allocation_leaves_a_whole_version(void **state)
 {
     int failed = 0;
-    for (int n = 0, done = 0, stride = fault_stride(SANITIZED ? 33 : 11); !done; n += stride) {
+    for (int n = 0, done = 0, stride = fault_stride(SANITIZED ? 201 : 67); !done; n += stride) {
         struct fixture *f = old_store();
         fault_after(n);
         enum status status = migrate(f, NULL, &f->err);
@@ -186,9 +242,9 @@ static void failed_allocation_leaves_a_whole_version(void **state)
             fail_msg("allocation %d: %s: %s", n, status_name(status), f->err.message);
         done = !happened;
         failed += status != STATUS_OK;
-        assert_whole(f, status == STATUS_OK ? 2 : (int)file_integer(f, "PRAGMA user_version"));
+        assert_whole(f, status == STATUS_OK ? NEXT : (int)file_integer(f, "PRAGMA user_version"));
         OK(migrate(f, NULL, &f->err));
-        assert_whole(f, 2);
+        assert_whole(f, NEXT);
         fixture_remove(f);
     }
     assert_true(failed > 3);
@@ -208,7 +264,7 @@ static void killed_migration_leaves_a_whole_version(void **state)
         assert_int_equal(waitpid(child, NULL, 0), child);
         assert_whole(f, (int)file_integer(f, "PRAGMA user_version"));
         OK(migrate(f, NULL, &f->err));
-        assert_whole(f, 2);
+        assert_whole(f, NEXT);
         fixture_remove(f);
     }
 }
@@ -217,6 +273,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(migration_keeps_all_rows),
+        cmocka_unit_test(old_rows_get_digests),
         cmocka_unit_test(empty_file_gets_every_version),
         cmocka_unit_test(older_program_refuses_newer_version),
         cmocka_unit_test(truncated_file_is_refused),

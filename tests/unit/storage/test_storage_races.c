@@ -223,13 +223,13 @@ static void copy_never_replaces_a_file(void **state)
     assert_non_null(getcwd(was, sizeof was));
     assert_int_equal(chdir(f->folder), 0);
     struct storage_copy_options options = {
-        .from = f->path, .to = "copy.db", .progress = take_name, .context = "copy.db"};
+        .from = f->path, .to = "copy.db", .watch = {.progress = take_name, .context = "copy.db"}};
     REFUSED(STATUS_CONFLICT, storage_copy(&options, &report, &f->err));
     assert_int_equal(stat("copy.db", &facts), 0); /* the other program's file must be unchanged */
     assert_int_equal(facts.st_size, 0);
     assert_int_not_equal(stat("copy.db.part", &facts), 0);
     assert_int_equal(unlink("copy.db"), 0);
-    options.progress = NULL;
+    options.watch.progress = NULL;
     OK(storage_copy(&options, &report, &f->err)); /* the target is a name without a folder */
     assert_int_equal(report.jobs, 1);
     assert_int_equal(chdir(was), 0);
