@@ -102,8 +102,8 @@ static enum status declare_evaluation(struct method_run *run, struct snapshot *s
 static enum status declare_modules(struct method_run *run, struct snapshot *snapshot, struct error *err)
 {
     static enum status (*const modules[])(struct method_run *, struct snapshot *, struct error *) = {
-        motif_phase_snapshot, presence_snapshot, numbers_snapshot, starts_snapshot,
-        selection_snapshot,   ending_snapshot,   restore_snapshot, head_phase_snapshot,
+        motif_phase_snapshot, presence_snapshot, numbers_snapshot, starts_snapshot,     selection_snapshot,
+        average_snapshot,     ending_snapshot,   restore_snapshot, head_phase_snapshot,
     };
     enum status status = annealer_snapshot(&run->annealer, snapshot, err);
     for (size_t i = 0; !status && i < sizeof modules / sizeof modules[0]; i++)
@@ -131,6 +131,7 @@ static enum status declare_all(void *owner, struct snapshot *snapshot, struct er
 enum status sparling_save(struct method_run *run, const struct snapshot_writer *to, uint64_t *bytes, struct error *err)
 {
     /* A run continues from its checkpoints, so none may contain a weight that is not finite. */
+    average_show(run);
     enum status status = params_check(run->network->params, err);
     return status ? status : snapshot_save(declare_all, run, to, bytes, err);
 }
@@ -204,7 +205,7 @@ static enum status check_loaded(struct method_run *run, struct error *err)
     sound = sound && presence->ended_updates >= 0 && presence->ended_updates <= run->updates &&
             presence->ended_samples >= 0 && presence->ended_samples <= run->samples && presence_sound(run) &&
             ending_sound(run) && restore_sound(run) && head_phase_sound(run) && starts_sound(run) &&
-            selection_sound(run) && numbers_sound(run);
+            selection_sound(run) && average_sound(run) && numbers_sound(run);
     if (sound && run->activity == ACTIVITY_VALIDATE)
         sound = run->validation_position >= 0 && run->validation_position < 2 * run->config.validation_samples;
     if (sound && run->activity == ACTIVITY_EVALUATE)
@@ -226,6 +227,7 @@ static enum status check_and_follow(struct method_run *run, struct error *err)
     if (!status)
         status = check_loaded(run, err);
     run->evaluation.loaded = -1;
+    run->average.shown = true;
     analysis_clear(run);
     if (!status) {
         restore_follow(run);
@@ -258,7 +260,9 @@ enum status sparling_warm_start(struct method_run *run, const struct snapshot_re
         status = snapshot_read(snapshot, from, 1u << SNAPSHOT_WEIGHT, err);
     }
     snapshot_destroy(snapshot);
-    if (!status)
+    if (!status) {
         run_scale_inputs(run);
+        average_restart(run);
+    }
     return status;
 }

@@ -372,6 +372,12 @@ static double cached_bytes(const struct sparling_config *c)
  * unused. */
 static const double WRITTEN = 0.92;
 
+/* Number of further sets of weights: those of the best validation, and their average. */
+static double further_weights(const struct sparling_config *c)
+{
+    return (c->select_by_validation ? 1 : 0) + (c->weight_average > 0 ? 1 : 0);
+}
+
 /* Bytes of a run: the larger of training and evaluation. The evaluation may load a second model, that of an earlier
  * stage. */
 static double run_bytes(const struct sparling_config *c, double parameters)
@@ -383,7 +389,7 @@ static double run_bytes(const struct sparling_config *c, double parameters)
     double evaluate = 4 * (evaluation_floats(c) * piece + attention_floats(c, piece, false)) + 4 * unit_copies(c) +
                       4 * (parameters + matrix_numbers(c)) +
                       fmax(fmax(chance_bytes(c), lists_bytes(c)), reference_pass_bytes(c));
-    return WRITTEN * (16 * parameters + 4 * matrix_numbers(c) + fmax(train, evaluate));
+    return WRITTEN * (4 * (4 + further_weights(c)) * parameters + 4 * matrix_numbers(c) + fmax(train, evaluate));
 }
 
 /* Number of samples that a training is likely to take. A stage that the plateau rule ends takes plateau_validations
@@ -406,7 +412,7 @@ enum status sparling_estimate(const void *config, const char *data, struct metho
     const struct sparling_config *c = config;
     int64_t parameters = sparling_parameters_g(c) + sparling_parameters_sparse(c) + sparling_parameters_h(c);
     out->parameters = parameters;
-    out->checkpoint_bytes = 12 * parameters + 4 * (int64_t)matrix_numbers(c) + 65536;
+    out->checkpoint_bytes = (int64_t)(4 * (3 + further_weights(c))) * parameters + 4 * (int64_t)matrix_numbers(c) + 65536;
     if (domain_shape(c).positions)
         out->checkpoint_bytes += (int64_t)sizeof(struct topk) * (domain_shape(c).tokens - 1);
     out->memory_bytes = (int64_t)run_bytes(c, (double)parameters) + METHOD_BASE_BYTES + ARENA_REST;

@@ -31,13 +31,16 @@ static enum status begin_phase(struct method_run *run, int64_t at, struct error 
     run->activity = rule->activity;
     run_metric(run, "phase", (double)(at + 1));
     selection_begin(run);
-    return rule->begin ? rule->begin(run, err) : STATUS_OK;
+    enum status status = rule->begin ? rule->begin(run, err) : STATUS_OK;
+    average_restart(run);
+    return status;
 }
 
 /* Ends the present phase and begins the next one, `rows` times. */
 static enum status advance_plan(struct method_run *run, int rows, struct error *err)
 {
     enum status status = STATUS_OK;
+    average_show(run);
     for (; rows > 0 && !status; rows--) {
         const struct phase_rule *rule = plan_now(run)->rule;
         selection_end(run);
@@ -180,8 +183,20 @@ static enum status end_motif_training(struct method_run *run, struct error *err)
     int64_t at = run->at;
     while (run->plan.row[at].trains & TRAINS_G)
         at++;
+    average_show(run);
     selection_end(run);
     return begin_phase(run, at, err);
+}
+
+/* Begins unused channels again. */
+static enum status check_channels(struct method_run *run, struct error *err)
+{
+    int64_t before = run->reinitialisation.count;
+    average_show(run);
+    enum status status = run_reinitialise(run, err);
+    if (run->reinitialisation.count > before)
+        average_restart(run);
+    return status;
 }
 
 /* Called between two updates. If a stage has ended, its checkpoint has been saved by now, so the function starts the
@@ -198,7 +213,7 @@ static enum status settle_stage(struct method_run *run, struct error *err)
     if (!last && run->samples < head_phase_limit(run)) {
         bool check = run->reinitialise_due;
         run->reinitialise_due = 0;
-        return check ? run_reinitialise(run, err) : STATUS_OK;
+        return check ? check_channels(run, err) : STATUS_OK;
     }
     return end_motif_training(run, err);
 }

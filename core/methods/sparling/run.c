@@ -174,6 +174,7 @@ void sparling_destroy(struct method_run *run)
     head_phase_drop(run);
     presence_close(run);
     selection_close(run);
+    average_close(run);
     domain_close(&run->domain);
     adam_destroy(run->adam);
     network_destroy(run->network);

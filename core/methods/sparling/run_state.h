@@ -13,6 +13,7 @@
 #include "core/methods/sparling/heads/numbers.h"
 #include "core/methods/sparling/model/network.h"
 #include "core/methods/sparling/training/annealer.h"
+#include "core/methods/sparling/training/average.h"
 #include "core/methods/sparling/training/batch.h"
 #include "core/methods/sparling/training/calibrate.h"
 #include "core/methods/sparling/training/phases/compare_starts.h"
@@ -58,6 +59,7 @@ struct method_run {
     struct numbers numbers; /* numbers as targets */
     struct starts starts;
     struct selection selection;
+    struct average average;
     struct ending ending;
     struct kept kept;
     struct reading reading;

@@ -111,5 +111,7 @@ enum status run_initialise(struct method_run *r, struct error *err)
         gradients_init(&r->gradients, r->network->params, r->env.comm, &r->exec);
         presence_begin(r);
     }
+    if (!status)
+        status = average_open(r, err);
     return status ? status : adam_create(r->network->params, &adam, &r->adam, err);
 }

@@ -199,6 +199,7 @@ enum status run_update(struct method_run *run, struct error *err)
     enum status status = batch_source_take(run->source, &now, &next, &batch, err);
     if (status)
         return status;
+    average_hide(run);
     params_begin_step(run->network->params);
     gradients_begin(&run->gradients);
     choose_backward(run, e);
@@ -226,6 +227,7 @@ enum status run_update(struct method_run *run, struct error *err)
     if (status)
         return error_set(err, status, NULL, "%s", cause.message);
 
+    average_update(run);
     run->samples += run->config.batch;
     run->updates++;
     run->stage_updates++;
@@ -303,6 +305,7 @@ enum status run_validate(struct method_run *run, bool *done, struct error *err)
     enum status status = batch_source_take(run->source, &now, &next, &batch, err);
     if (status)
         return status;
+    average_show(run);
     exec_begin(e, false, (uint64_t)run->validation_position);
     struct forward f = compute_losses(run, batch);
     status = exec_status(e, err);

@@ -28,7 +28,11 @@ enum status motif_phase_validated(struct method_run *run, struct validation_outc
         v->advance++;
         return STATUS_OK;
     }
-    return run->head->search ? run->head->search(run, err) : STATUS_OK;
+    int64_t before = run->reinitialisation.count;
+    enum status status = run->head->search ? run->head->search(run, err) : STATUS_OK;
+    if (run->reinitialisation.count > before)
+        average_restart(run);
+    return status;
 }
 
 /* The schedule and the warm-up of the learning rate begin again, because the head begins to train. */

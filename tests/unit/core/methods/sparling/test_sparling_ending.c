@@ -493,6 +493,77 @@ static void starts_do_not_depend_on_threads_and_pauses(void **state)
     }
 }
 
+/* With an average, the run trains other values than those that it validates, saves and answers with. */
+static const struct config_setting averaged[] = {{"patience", "2"},
+                                                 {"calibrate", "true"},
+                                                 {"total_samples", "800"},
+                                                 {"learning_rate_final", "0.1"},
+                                                 {"first_window", "3"},
+                                                 {"reading_samples", "1000"},
+                                                 {"select_by_validation", "true"},
+                                                 {"weight_average", "0.9"},
+                                                 {NULL, NULL}};
+
+static void the_average_follows_the_weights(void **state)
+{
+    struct trial t;
+    trial_begin(&t, averaged, 1);
+    struct average *a = &t.run->average;
+    real *values = params_values(t.run->network->params, NULL);
+    assert_true(a->other && a->shown && a->updates == 0);
+    const double kept[] = {1 / 10., 2 / 11., 3 / 12.}; /* rises to .9 */
+    double expected = (double)values[5];
+    average_hide(t.run);
+    for (int i = 0; i < 3; i++) {
+        values[5] = (real)i;
+        average_update(t.run);
+        expected = kept[i] * expected + (1 - kept[i]) * i;
+    }
+    average_show(t.run);
+    assert_true(fabs((double)values[5] - expected) < 1e-5 && (double)a->other[5] == 2);
+    average_hide(t.run);
+    for (int i = 0; i < 200; i++)
+        average_update(t.run);
+    values[5] = 3;
+    average_update(t.run);
+    average_show(t.run);
+    assert_true(fabs((double)values[5] - (0.9 * 2 + 0.1 * 3)) < 1e-5);
+    average_restart(t.run);
+    assert_true(a->other[5] == values[5] && a->updates == 0);
+    trial_end(&t);
+}
+
+/* The weights of a checkpoint are the average, and a run that reads the checkpoint trains on from its own weights. */
+static void validations_and_checkpoints_use_the_average(void **state)
+{
+    struct trial t;
+    trial_begin(&t, averaged, 1);
+    struct average *a = &t.run->average;
+    size_t reals;
+    const real *values = params_values(t.run->network->params, &reals);
+    assert_int_equal(a->reals, reals);
+    while (t.run->updates < 6)
+        trial_step(&t);
+    while (t.run->activity != ACTIVITY_VALIDATE)
+        trial_step(&t);
+    assert_false(a->shown);
+    trial_step(&t);
+    assert_true(a->shown && memcmp(a->other, values, reals * sizeof *values) != 0);
+    trial_end(&t);
+}
+
+static void training_with_an_average_does_not_depend_on_threads_and_pauses(void **state)
+{
+    static const int every[] = {1, 5};
+    struct whole whole, other;
+    trial_train(averaged, 1, 0, whole.weights, whole.digest);
+    for (int i = SANITIZED ? 1 : 0; i < 2; i++) {
+        trial_train(averaged, 2 + i, every[i], other.weights, other.digest);
+        assert_string_equal(whole.weights, other.weights);
+        assert_memory_equal(whole.digest, other.digest, HASH_BYTES);
+    }
+}
+
 static const struct config_setting selected[] = {{"patience", "2"},
                                                  {"calibrate", "true"},
                                                  {"total_samples", "800"},
@@ -599,6 +670,9 @@ int main(void)
         cmocka_unit_test(a_phase_ends_with_the_weights_of_its_best_validation),
         cmocka_unit_test(the_last_weights_stay_unless_they_are_clearly_worse),
         cmocka_unit_test(answers_at_the_last_density_select_the_weights),
+        cmocka_unit_test(the_average_follows_the_weights),
+        cmocka_unit_test(validations_and_checkpoints_use_the_average),
+        cmocka_unit_test(training_with_an_average_does_not_depend_on_threads_and_pauses),
         cmocka_unit_test(the_best_start_is_continued),
         cmocka_unit_test(starts_do_not_depend_on_threads_and_pauses),
     };
