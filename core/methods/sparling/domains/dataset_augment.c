@@ -7,11 +7,33 @@
 #include <string.h>
 
 #include "core/base/random/philox.h"
+#include "core/data/box.h"
 #include "core/methods/sparling/domains/dataset_letters.h"
 
 enum { STREAM_AUGMENT = 0x6175676D, STREAM_NOISE = 0x61756E6F };
 /* Words of the stream STREAM_AUGMENT. */
-enum { SHIFT_X, SHIFT_Y, STRETCH_X, STRETCH_Y, TURN, GAIN, OFFSET, ERASE_X, ERASE_Y, MIRROR_X, MIRROR_Y };
+enum {
+    SHIFT_X,
+    SHIFT_Y,
+    STRETCH_X,
+    STRETCH_Y,
+    TURN,
+    GAIN,
+    OFFSET,
+    ERASE_X,
+    ERASE_Y,
+    MIRROR_X,
+    MIRROR_Y,
+    DRIFT_SIZE,
+    DRIFT_PERIOD,
+    DRIFT_PHASE,
+    MASK_LONG,
+    MASK_X,
+    MASK_HIGH,
+    MASK_Y,
+    KEPT_CHANNEL,
+    SILENCE /* one word for each channel, so this is the last one */
+};
 
 struct augmentation dataset_changes(const struct dataset_config *config)
 {
@@ -20,8 +42,11 @@ struct augmentation dataset_changes(const struct dataset_config *config)
                                  .turn = config->augment_turn,
                                  .gain = config->augment_gain,
                                  .offset = config->augment_offset,
+                                 .drift = config->augment_drift,
                                  .noise = config->augment_noise,
                                  .erase = config->augment_erase,
+                                 .mask = config->augment_mask,
+                                 .silence = config->augment_silence,
                                  .mirror = config->augment_mirror};
 }
 
@@ -48,7 +73,8 @@ enum status dataset_changes_check(const struct dataset_config *config, const str
 
 bool augments(const struct augmentation *a)
 {
-    return augments_places(a) || a->gain > 0 || a->offset > 0 || a->noise > 0 || a->erase > 0;
+    return augments_places(a) || a->gain > 0 || a->offset > 0 || a->drift > 0 || a->noise > 0 || a->erase > 0 ||
+           a->mask > 0 || a->silence > 0;
 }
 
 /* A uniform number in [-strength, strength). */
@@ -89,9 +115,9 @@ static void fill_kernel(float kernel[PHASES][TAPS])
 static struct placement place(const struct augment_sample *s, const struct augmentation *a, const struct philox *from)
 {
     const double degree = 3.14159265358979323846 / 180;
-    double width = (double)s->length, angle = s->rows > 1 ? drawn(from, TURN, a->turn) * degree : 0;
+    bool flat = s->rows == 1 || s->sound, flips = a->mirror && !flat;
+    double width = (double)s->length, angle = flat ? 0 : drawn(from, TURN, a->turn) * degree;
     double zoom = exp(drawn(from, STRETCH_X, a->stretch)), high = exp(drawn(from, STRETCH_Y, a->stretch));
-    bool flat = s->rows == 1, flips = a->mirror && !flat;
     double left = flips && philox_uniform(from, MIRROR_X) < 0.5F ? -1 : 1;
     double up = flips && philox_uniform(from, MIRROR_Y) < 0.5F ? -1 : 1;
     struct placement p = {.xx = left * zoom * cos(angle),
@@ -154,6 +180,15 @@ static void move(const struct augment_sample *s, const struct augmentation *a, c
         move_plane(s, &p, scratch + (size_t)c * size, s->planes + (size_t)c * size);
 }
 
+static double mean_of(const struct augment_sample *s, const float *plane)
+{
+    double sum = 0;
+    for (int row = 0; row < s->rows; row++)
+        for (int64_t col = 0; col < s->length; col++)
+            sum += (double)plane[(ptrdiff_t)row * s->cols + col];
+    return sum / ((double)s->rows * (double)s->length);
+}
+
 /* Standard deviation of the values of a plane. */
 static double spread_of(const struct augment_sample *s, const float *plane)
 {
@@ -189,24 +224,69 @@ static void change_values(const struct augment_sample *s, const struct augmentat
     }
 }
 
+/* Adds a slow oscillation to a signal, of which at most one period fits into it. */
+static void drift(const struct augment_sample *s, const struct augmentation *a, const struct philox *from)
+{
+    const double pi = 3.14159265358979323846;
+    double size = drawn(from, DRIFT_SIZE, a->drift), phase = drawn(from, DRIFT_PHASE, pi),
+           turns = 0.25 + 0.75 * (double)philox_uniform(from, DRIFT_PERIOD);
+    for (int c = 0; c < s->channels; c++) {
+        float *plane = s->planes + (ptrdiff_t)c * s->cols;
+        double most = size * spread_of(s, plane);
+        for (int64_t col = 0; col < s->length; col++)
+            plane[col] += (float)(most * sin(2 * pi * turns * (double)col / (double)s->length + phase));
+    }
+}
+
+/* Replaces a part of all planes by the mean of each plane. */
+static void hide(const struct augment_sample *s, const struct box *part)
+{
+    for (int c = 0; c < s->channels; c++) {
+        float *plane = s->planes + (ptrdiff_t)c * s->rows * s->cols;
+        float mean = (float)mean_of(s, plane);
+        for (int64_t row = part->row0; row < part->row1; row++)
+            for (int64_t col = part->col0; col < part->col1; col++)
+                plane[row * s->cols + col] = mean;
+    }
+}
+
+/* Returns where an interval of this length begins, which lies inside [0, all). */
+static int begin_of(const struct philox *from, int word, int64_t length, int64_t all)
+{
+    return (int)((double)philox_uniform(from, (uint64_t)word) * (double)(all - length + 1));
+}
+
+/* Hides an interval of time, and an interval of the frequencies of a recording (SpecAugment, arXiv 1904.08779). Their
+ * lengths are drawn up to the share `mask`. */
+static void mask(const struct augment_sample *s, const struct augmentation *a, const struct philox *from)
+{
+    int width = (int)(a->mask * (double)philox_uniform(from, MASK_LONG) * (double)s->length),
+        height = (int)(a->mask * (double)philox_uniform(from, MASK_HIGH) * s->rows),
+        left = begin_of(from, MASK_X, width, s->length), top = begin_of(from, MASK_Y, height, s->rows);
+    hide(s, &(struct box){.row1 = s->rows, .col0 = left, .col1 = left + width});
+    if (s->sound)
+        hide(s, &(struct box){.row0 = top, .row1 = top + height, .col1 = (int)s->length});
+}
+
+/* Replaces whole channels by their mean. One channel, drawn at random, always stays. */
+static void silence(const struct augment_sample *s, const struct augmentation *a, const struct philox *from)
+{
+    int kept = begin_of(from, KEPT_CHANNEL, 1, s->channels);
+    for (int c = 0; c < s->channels; c++) {
+        struct augment_sample one = *s;
+        one.planes += (ptrdiff_t)c * s->rows * s->cols;
+        one.channels = 1;
+        if (c != kept && (double)philox_uniform(from, (uint64_t)(SILENCE + c)) < a->silence)
+            hide(&one, &(struct box){.row1 = s->rows, .col1 = (int)s->length});
+    }
+}
+
 /* Replaces a part of the sample by its mean: a share `erase` of the length of each side. */
 static void erase(const struct augment_sample *s, const struct augmentation *a, const struct philox *from)
 {
-    int64_t width = (int64_t)(a->erase * (double)s->length), height = (int64_t)(a->erase * s->rows);
-    int64_t rows = s->rows > 1 ? height : 1;
-    int64_t left = (int64_t)((double)philox_uniform(from, ERASE_X) * (double)(s->length - width + 1));
-    int64_t top = (int64_t)((double)philox_uniform(from, ERASE_Y) * (double)(s->rows - rows + 1));
-    for (int c = 0; width > 0 && rows > 0 && c < s->channels; c++) {
-        float *plane = s->planes + (ptrdiff_t)c * s->rows * s->cols;
-        double sum = 0;
-        for (int row = 0; row < s->rows; row++)
-            for (int64_t col = 0; col < s->length; col++)
-                sum += (double)plane[(ptrdiff_t)row * s->cols + col];
-        float mean = (float)(sum / ((double)s->rows * (double)s->length));
-        for (int64_t row = top; row < top + rows; row++)
-            for (int64_t col = left; col < left + width; col++)
-                plane[row * s->cols + col] = mean;
-    }
+    int width = (int)(a->erase * (double)s->length), height = s->rows > 1 ? (int)(a->erase * s->rows) : 1,
+        left = begin_of(from, ERASE_X, width, s->length), top = begin_of(from, ERASE_Y, height, s->rows);
+    hide(s, &(struct box){.row0 = top, .row1 = top + height, .col0 = left, .col1 = left + width});
 }
 
 void dataset_augment(const struct augment_sample *s, const struct augmentation *a, float *scratch)
@@ -214,18 +294,30 @@ void dataset_augment(const struct augment_sample *s, const struct augmentation *
     struct philox from = philox_stream((uint64_t)s->seed, STREAM_AUGMENT, (uint64_t)s->index);
     move(s, a, &from, scratch);
     change_values(s, a, &from);
+    if (a->drift > 0 && s->rows == 1)
+        drift(s, a, &from);
     if (a->erase > 0)
         erase(s, a, &from);
+    if (a->mask > 0)
+        mask(s, a, &from);
+    if (a->silence > 0)
+        silence(s, a, &from);
 }
 
 enum status dataset_augment_planes(const struct domain_shape *shape, int64_t length, const struct augmentation *a,
-                                   const struct domain_request *request, float *planes, struct error *err)
+                                   bool sound, const struct domain_request *request, float *planes, struct error *err)
 {
     float *scratch = malloc(domain_inputs(shape) * sizeof *scratch);
     if (!scratch)
         return error_memory(err, "a changed sample");
-    const struct augment_sample sample = {planes, shape->channels, shape->rows,   shape->cols,
-                                          length, request->seed,   request->index};
+    const struct augment_sample sample = {.planes = planes,
+                                          .channels = shape->channels,
+                                          .rows = shape->rows,
+                                          .cols = shape->cols,
+                                          .sound = sound,
+                                          .length = length,
+                                          .seed = request->seed,
+                                          .index = request->index};
     dataset_augment(&sample, a, scratch);
     free(scratch);
     return STATUS_OK;

@@ -8,13 +8,14 @@
 
 /* Strengths of the changes; 0 switches one off. fields_dataset.inc explains them. */
 struct augmentation {
-    double shift, stretch, turn, gain, offset, noise, erase;
+    double shift, stretch, turn, gain, offset, drift, noise, erase, mask, silence;
     bool mirror;
 };
 
 struct augment_sample {
     float *planes;            /* [channels][rows][cols], of which the first `length` columns are used */
     int channels, rows, cols; /* rows 1: a signal, which is neither turned nor mirrored */
+    bool sound;               /* rows are frequencies of a recording: values keep their rows */
     int64_t length;
     int64_t seed, index; /* the changes depend only on these two */
 };
@@ -29,8 +30,9 @@ enum status dataset_changes_check(const struct dataset_config *config, const str
 bool augments(const struct augmentation *a);
 /* Changes a sample. scratch: as many values as `planes`. Pure function; any thread may call it. */
 void dataset_augment(const struct augment_sample *s, const struct augmentation *a, float *scratch);
-/* Changes the planes of a requested training sample, of which the first `length` columns are used. STATUS_NO_MEMORY. */
+/* Changes the planes of a requested training sample, of which the first `length` columns are used. sound: the sample is
+ * the spectrum of a recording. STATUS_NO_MEMORY. */
 enum status dataset_augment_planes(const struct domain_shape *shape, int64_t length, const struct augmentation *a,
-                                   const struct domain_request *request, float *planes, struct error *err);
+                                   bool sound, const struct domain_request *request, float *planes, struct error *err);
 
 #endif

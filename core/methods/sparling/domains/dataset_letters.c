@@ -1,7 +1,8 @@
 /* Changes samples that are sequences of letters during training.
  *
- * replace_letters: with few training samples, a model learns them by heart. Here each sample gets some random letters
- * each time it is drawn. The model must then rely on motifs, which a few wrong letters do not hide.
+ * replace_letters and drop_letters: with few training samples, a model learns them by heart. Here each sample gets some
+ * random letters, and loses some, each time it is drawn. The model must then rely on motifs, which a few wrong letters
+ * do not hide.
  *
  * The other strand: a sample that is read from the other strand has its motifs in reverse order. If labels list
  * names by position, the label must be reversed as well. If labels list names alphabetically, it must not. */
@@ -26,14 +27,16 @@ bool dataset_has_letters(const struct collection *c, const struct collection_mom
            (c->kind == COLLECTION_TEXTS || m->sum >= least * (double)m->count / c->channels);
 }
 
-void dataset_replace_letters(float *planes, const struct domain_shape *shape, int64_t length, double share,
-                             int64_t seed, int64_t index)
+void dataset_change_letters(float *planes, const struct domain_shape *shape, int64_t length,
+                            const struct letter_changes *changes, int64_t seed, int64_t index)
 {
     struct philox from = philox_stream((uint64_t)seed, STREAM_REPLACE, (uint64_t)index);
     for (int64_t i = 0; i < length; i++) {
-        if ((double)philox_u32(&from, (uint64_t)(2 * i)) >= share * 4294967296.0)
+        double drawn = (double)philox_u32(&from, (uint64_t)(2 * i)) / 4294967296.0;
+        if (drawn >= changes->replaced + changes->dropped)
             continue;
-        int letter = (int)(philox_u32(&from, (uint64_t)(2 * i + 1)) % (uint32_t)domain_planes_read(shape));
+        bool drops = drawn >= changes->replaced;
+        int letter = drops ? -1 : (int)(philox_u32(&from, (uint64_t)(2 * i + 1)) % (uint32_t)domain_planes_read(shape));
         if (shape->words > 0)
             planes[i] = (float)(letter + 1);
         for (int c = 0; shape->words == 0 && c < shape->channels; c++)

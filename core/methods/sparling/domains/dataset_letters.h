@@ -13,10 +13,14 @@ bool dataset_in_letters(const struct collection *c, const struct collection_mome
  * letter. */
 bool dataset_has_letters(const struct collection *c, const struct collection_moments *m);
 
-/* Replaces each letter, or word, of a sample by a random one with probability `share`. planes: of the shape, of which
- * the first `length` columns are used. The result depends only on the sample, the seed and the index. */
-void dataset_replace_letters(float *planes, const struct domain_shape *shape, int64_t length, double share,
-                             int64_t seed, int64_t index);
+/* How training changes letters and words: with which probability each is replaced by a random one, or left out. */
+struct letter_changes {
+    double replaced, dropped;
+};
+/* Changes the letters, or words, of a sample. The place of one that is left out stays empty. planes: of the shape, of
+ * which the first `length` columns are used. The result depends only on the sample, the seed and the index. */
+void dataset_change_letters(float *planes, const struct domain_shape *shape, int64_t length,
+                            const struct letter_changes *changes, int64_t seed, int64_t index);
 
 /* Sets *follows to whether labels may list names in the order of their positions. They do not if every pair of names
  * has the same order in all labels, for example because labels list names alphabetically. When a sample is read from

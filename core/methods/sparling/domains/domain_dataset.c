@@ -36,7 +36,7 @@ struct domain_state {
     float low, high;                 /* in pictures, the value `low` is white and the value `high` is black */
     double least, most;              /* smallest and largest value of the data set */
     int64_t shortest;                /* length of the shortest sample */
-    double replaced;                 /* share of the letters of training samples that are replaced; 0 without letters */
+    struct letter_changes altered;   /* random changes of letters of training samples; 0 without letters */
     struct augmentation changes;     /* random changes of training samples */
     bool letters;                    /* samples are sequences of the four bases, one-hot */
     bool ordered;                    /* labels list names in the order of positions, so turn() reverses them */
@@ -230,7 +230,8 @@ static enum status domain_dataset_measure(struct domain_state *s, struct error *
         s->scale.shift[0] = (double)UNIT_ZERO_DB;
         s->scale.unit[0] = (double)UNIT_DB;
     }
-    s->replaced = dataset_has_letters(&s->c, &m) && !s->spectrum ? s->replaced : 0;
+    if (!dataset_has_letters(&s->c, &m) || s->spectrum)
+        s->altered = (struct letter_changes){0};
     s->least = m.min;
     s->most = m.max;
     s->shortest = INT64_MAX;
@@ -358,7 +359,7 @@ static enum status open_dataset(const struct sparling_config *config, const char
         return error_memory(err, "a domain");
     s->shape = domain_shape(config);
     s->curriculum = config->curriculum;
-    s->replaced = d->replace_letters;
+    s->altered = (struct letter_changes){.replaced = d->replace_letters, .dropped = d->drop_letters};
     s->changes = dataset_changes(d);
     enum status status = open_collection(d, data, &s->c, hash, err);
     if (!status)
@@ -465,12 +466,12 @@ static enum status domain_dataset_sample(const struct domain_state *s, const str
     if (truth)
         to_truth(s, chosen, truth);
     enum status status = to_planes(s, chosen, planes, err);
-    if (!status && planes && s->replaced > 0 && request->set == DOMAIN_LESSON)
-        dataset_replace_letters(planes, &s->shape, collection_length(&s->c, chosen), s->replaced, request->seed,
-                                request->index);
+    if (!status && planes && s->altered.replaced + s->altered.dropped > 0 && request->set == DOMAIN_LESSON)
+        dataset_change_letters(planes, &s->shape, collection_length(&s->c, chosen), &s->altered, request->seed,
+                               request->index);
     if (!status && planes && request->set == DOMAIN_LESSON && augments(&s->changes))
         status = dataset_augment_planes(&s->shape, s->spectrum ? s->shape.cols : collection_length(&s->c, chosen),
-                                        &s->changes, request, planes, err);
+                                        &s->changes, s->spectrum != NULL, request, planes, err);
     if (!status && request->turned)
         turn(s, collection_length(&s->c, chosen), planes, truth);
     return status;

@@ -9,6 +9,7 @@
  * score as the whole input. Labels and true boxes are not used. */
 #include "core/methods/sparling/evaluation/extents.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -565,14 +566,22 @@ static enum status measure_motif(struct method_run *run, const struct extent_can
     return STATUS_OK;
 }
 
-static bool interval(const struct axis *axis, double *first, double *last)
+static bool interval(const struct axis *axis, double *first, double *last, double *middle)
 {
     if (axis->cuts < 3) { /* the axis has one position */
         *first = 0;
         *last = 1;
+        *middle = 0;
         return true;
     }
-    return channel_extent_interval(axis->falls->low, axis->falls->high, axis->at, axis->cuts, first, last);
+    return channel_extent_interval(axis->falls->low, axis->falls->high, axis->at, axis->cuts, first, last, middle);
+}
+
+/* Returns the position that contains an offset. Evidence at one position has its middle at .5, and even evidence at two
+ * positions has it at the border between them, where noise must not decide. */
+static double position_at(double offset)
+{
+    return floor(offset + 0.25);
 }
 
 /* Stores the extent of the channel whose motifs are measured, and goes on to the next one. */
@@ -581,9 +590,12 @@ static enum status finish_channel(struct method_run *run, struct error *err)
     enum status status = STATUS_OK;
     struct extents *e = &run->evaluation.extents;
     struct channel_extent extent = {.motifs = e->next};
-    if (e->next > 0 && interval(&e->work->rows, &extent.row0, &extent.row1) &&
-        interval(&e->work->cols, &extent.col0, &extent.col1)) {
+    double row, col;
+    if (e->next > 0 && interval(&e->work->rows, &extent.row0, &extent.row1, &row) &&
+        interval(&e->work->cols, &extent.col0, &extent.col1, &col)) {
         status = extents_grow(run, found_of(run, e->at), e->count[e->at], &extent, err);
+        extent.down = position_at(row) - floor((extent.row0 + extent.row1) / 2);
+        extent.right = position_at(col) - floor((extent.col0 + extent.col1) / 2);
         if (run->config.strands == STRANDS_BOTH)
             channel_extent_mirror(&extent);
         e->channel[e->at] = extent;

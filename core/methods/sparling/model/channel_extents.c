@@ -8,7 +8,7 @@
 /* channel_extent_interval() first cuts off this share of the evidence on each side. With a smaller share, noise of the
  * measurement would make the interval longer. With a larger share, the interval would depend more on the assumption
  * that the evidence is spread evenly. */
-static const double EDGE = 0.1;
+static const double EDGE = 0.1, HALF = 0.5;
 
 /* channel_extent_grow() adds a row or column to the extent if the mean of `alike` over it is at least this share of the
  * mean over the extent. Chance and neighbouring motifs stay below this share. */
@@ -24,8 +24,9 @@ bool channel_extent_sound(const struct channel_extent *extent, int half)
 {
     if (extent->motifs == 0)
         return true;
+    double most = CHANNEL_EXTENT_REACH * half;
     return extent->motifs > 0 && extent->motifs <= 1000000000 && sound_axis(extent->row0, extent->row1, half) &&
-           sound_axis(extent->col0, extent->col1, half);
+           sound_axis(extent->col0, extent->col1, half) && fabs(extent->down) <= most && fabs(extent->right) <= most;
 }
 
 enum status channel_extents_declare(void *list, struct snapshot *snapshot, struct error *err)
@@ -37,8 +38,12 @@ enum status channel_extents_declare(void *list, struct snapshot *snapshot, struc
         SNAPSHOT_COLUMN("extents.channel.row1", l->extent, l->channels, row1),
         SNAPSHOT_COLUMN("extents.channel.col0", l->extent, l->channels, col0),
         SNAPSHOT_COLUMN("extents.channel.col1", l->extent, l->channels, col1),
+        SNAPSHOT_COLUMN("extents.middle.down", l->extent, l->channels, down),
+        SNAPSHOT_COLUMN("extents.middle.right", l->extent, l->channels, right),
     };
-    return snapshot_add_rows(snapshot, SNAPSHOT_STATE, "", SNAPSHOT_ROWS(rows), err);
+    enum status status = snapshot_add_rows(snapshot, SNAPSHOT_STATE, "", SNAPSHOT_ROWS(rows), err);
+    snapshot_optional(snapshot, "extents.middle."); /* absent from older checkpoints, which mean the centre */
+    return status;
 }
 
 /* Declares the extents as entries that a stream may lack. */
@@ -98,8 +103,8 @@ static struct report report_of(const struct channel_places *places, int channel)
     const struct channel_extent *e = places->extents ? &places->extents[channel] : NULL;
     if (!places->centred || !e || e->motifs == 0)
         return (struct report){.down = 0};
-    return (struct report){.down = (int)floor((e->row0 + e->row1) / 2),
-                           .right = (int)floor((e->col0 + e->col1) / 2),
+    return (struct report){.down = (int)floor((e->row0 + e->row1) / 2 + e->down),
+                           .right = (int)floor((e->col0 + e->col1) / 2 + e->right),
                            .high = SAME * (e->row1 - e->row0),
                            .wide = SAME * (e->col1 - e->col0)};
 }
@@ -299,19 +304,30 @@ static double crossing(const double *loss, const int *at, int j, int k, double m
     return at[j] + share * (at[k] - at[j]);
 }
 
-bool channel_extent_interval(const double *low, const double *high, const int *at, int cuts, double *first,
-                             double *last)
+/* Finds the offsets before which, and after which, the part `share` of the evidence lies. Each loop stops at the first
+ * small fall of the score: noise can make the falls at later cuts large again. */
+static void find_share(const double *low, const double *high, const int *at, int cuts, double share, double *before,
+                       double *after)
 {
-    double all = low[cuts - 1], most = EDGE * all;
-    if (!(all > 0) || !(high[0] > 0))
-        return false;
+    double most = share * low[cuts - 1];
     int j = cuts - 2, k = 1;
-    /* each loop stops at the first small fall of the score: noise can make the falls at later cuts large again */
     while (j > 0 && low[j] > most)
         j--;
     while (k < cuts - 1 && high[k] > most)
         k++;
-    double a = crossing(low, at, j, j + 1, most), b = crossing(high, at, k, k - 1, most);
+    *before = crossing(low, at, j, j + 1, most);
+    *after = crossing(high, at, k, k - 1, most);
+}
+
+bool channel_extent_interval(const double *low, const double *high, const int *at, int cuts, double *first,
+                             double *last, double *middle)
+{
+    double a, b;
+    if (!(low[cuts - 1] > 0) || !(high[0] > 0))
+        return false;
+    find_share(low, high, at, cuts, HALF, &a, &b);
+    *middle = (a + b) / 2;
+    find_share(low, high, at, cuts, EDGE, &a, &b);
     if (a > b) { /* a and b are exchanged if either side of the motif is enough evidence, because the loss of the other
                     side then costs little */
         double swap = a;
@@ -322,6 +338,7 @@ bool channel_extent_interval(const double *low, const double *high, const int *a
     *first = fmax(at[0], floor(a - more + 0.5));
     *last = fmin(at[cuts - 1], fmax(*first + 1, floor(b + more + 0.5)));
     *first = fmin(*first, *last - 1);
+    *middle = fmin(fmax(*middle, *first), *last - 1);
     return true;
 }
 
@@ -330,6 +347,7 @@ void channel_extent_mirror(struct channel_extent *extent)
     double half = ceil((extent->col1 - extent->col0 - 1) / 2);
     extent->col0 = -half;
     extent->col1 = half + 1;
+    extent->right = 0;
 }
 
 /* Mean over a part of the map; 0 if the part is not completely inside the map. */

@@ -2,8 +2,10 @@
  *
  * The maximum of a channel may lie anywhere in the window that shows its motif. The evaluation measures for each
  * channel where in the window the evidence lies (evaluation/extents.c), and the last checkpoint contains the result.
- * Queries and pictures show the extent around the position of each motif. With centre_motifs, the centre of the extent
- * is the position of the motif in all figures, answers and pictures; the head still reads the map as g computes it. */
+ * Queries and pictures show the extent around the position of each motif. With centre_motifs, the middle of the
+ * evidence is the position of the motif in all figures, answers and pictures; the head still reads the map as g
+ * computes it. The middle of the evidence has as much evidence on one side as on the other. It lies in the part on
+ * which the score depends most, also if the extent is long on one side, as that of an onset after silence. */
 #ifndef MOTIF_CORE_METHODS_SPARLING_MODEL_CHANNEL_EXTENTS_H
 #define MOTIF_CORE_METHODS_SPARLING_MODEL_CHANNEL_EXTENTS_H
 
@@ -17,6 +19,8 @@
 struct channel_extent {
     int64_t motifs; /* number of motifs that were measured; 0: the extent is unknown */
     double row0, row1, col0, col1;
+    /* from the centre of the extent to the place in it before and after which there is as much evidence */
+    double down, right;
 };
 
 /* An extent reaches at most CHANNEL_EXTENT_REACH times as far from the motif as the window of g does. */
@@ -40,7 +44,7 @@ enum status channel_extents_read(const struct snapshot_reader *from, int channel
 /* How the motifs of a model are reported. A reported motif never leaves the map. */
 struct channel_places {
     const struct channel_extent *extents; /* [channels]; NULL: unknown */
-    /* true: motifs are reported at the centres of their extents (centre_motifs); false: at the maxima of channels */
+    /* true: motifs are reported in the middle of their evidence (centre_motifs); false: at the maxima of channels */
     bool centred;
 };
 /* Moves the active elements of a motif map to the positions at which they are reported. If the extents of two elements
@@ -49,7 +53,7 @@ struct channel_places {
 enum status channel_places_move(const struct channel_places *places, int channels, int rows, int cols, float *planes,
                                 struct error *err);
 /* Returns how far, in columns, the report of a motif depends on the map. Values that are farther away change neither
- * whether nor where the motif is reported. Two things count: the shift of a motif to the centre of its extent, and
+ * whether nor where the motif is reported. Two things count: the shift of a motif to the middle of its evidence, and
  * stronger motifs nearby. A stronger motif removes a motif, unless a still stronger one removes the stronger one, and
  * so on. The distance is enough for chains of CHAIN such motifs; longer chains are too rare to matter. */
 int channel_places_reach(const struct channel_places *places, int channels);
@@ -80,10 +84,11 @@ void channel_places_describe(const struct channel_places *places, int channel, c
  * is replaced; it falls to 0.
  *
  * The function first cuts off a fixed share of the evidence on each side. To the interval that is left, it adds the
- * length that the two shares would take if the evidence were as dense outside as inside. Returns false if there is no
- * evidence: the score does not fall even when everything is replaced. */
+ * length that the two shares would take if the evidence were as dense outside as inside. *middle: the offset before and
+ * after which there is as much evidence. Returns false if there is no evidence: the score does not fall even when
+ * everything is replaced. */
 bool channel_extent_interval(const double *low, const double *high, const int *at, int cuts, double *first,
-                             double *last);
+                             double *last, double *middle);
 /* Makes the columns of an extent symmetric about the motif. Their number stays the same or grows by one. A motif on the
  * other strand has its evidence on its other side, so a model of both strands needs an extent that fits both. */
 void channel_extent_mirror(struct channel_extent *extent);

@@ -43,8 +43,8 @@ static bool is_reproducible(const struct augmentation *a)
 
 static void changes_depend_on_seed_and_index_only(void **state)
 {
-    const struct augmentation each[] = {{.shift = 0.2},  {.stretch = 0.2}, {.gain = 0.3},
-                                        {.offset = 0.5}, {.noise = 0.2},   {.erase = 0.3}};
+    const struct augmentation each[] = {{.shift = 0.2}, {.stretch = 0.2}, {.gain = 0.3},  {.offset = 0.5},
+                                        {.noise = 0.2}, {.erase = 0.3},   {.drift = 0.5}, {.mask = 0.5}};
     for (size_t i = 0; i < sizeof each / sizeof each[0]; i++) {
         assert_true(augments(&each[i]));
         assert_true(is_reproducible(&each[i]));
@@ -160,6 +160,108 @@ static void an_erased_patch_has_the_stated_size(void **state)
     assert_int_equal(changed, ROWS / 2 * (SIDE / 2));
 }
 
+/* A drift is smooth: it has no more than one period, so it changes its direction at most twice. */
+static void a_drift_is_slow(void **state)
+{
+    double largest = 0;
+    for (int64_t index = 0; index < 50; index++) {
+        float planes[2 * COLS], before[2 * COLS], scratch[2 * COLS];
+        struct augment_sample s = signal_of(planes, index);
+        int turns = 0;
+        fill_signal(before);
+        memcpy(planes, before, sizeof before);
+        dataset_augment(&s, &(struct augmentation){.drift = 0.5}, scratch);
+        for (int i = 2; i < COLS - 20; i++) {
+            double a = (double)planes[i - 2] - (double)before[i - 2], b = (double)planes[i - 1] - (double)before[i - 1],
+                   c = (double)planes[i] - (double)before[i];
+            turns += (b - a) * (c - b) < -1e-9;
+            largest = fmax(largest, fabs(c));
+        }
+        assert_in_range(turns, 0, 3);
+    }
+    assert_true(largest > 0.3 && largest < 0.36); /* the standard deviation of the sample is about .7 */
+}
+
+/* A mask hides an interval in all channels; of a recording, it also hides an interval of the frequencies. */
+static void a_mask_hides_an_interval_of_time_and_of_frequency(void **state)
+{
+    int most = 0;
+    for (int64_t index = 0; index < 100; index++) {
+        float planes[2 * COLS], before[2 * COLS], scratch[2 * COLS];
+        struct augment_sample s = signal_of(planes, index);
+        int hidden = 0;
+        fill_signal(before);
+        memcpy(planes, before, sizeof before);
+        dataset_augment(&s, &(struct augmentation){.mask = 0.5}, scratch);
+        for (int i = 0; i < COLS - 20; i++) {
+            assert_int_equal(planes[i] != before[i], planes[COLS + i] != before[COLS + i]);
+            hidden += planes[i] != before[i];
+        }
+        most = hidden > most ? hidden : most;
+    }
+    assert_in_range(most, 80, 90);
+    int rows = 0;
+    for (int64_t index = 0; index < 40; index++) {
+        float planes[ROWS * SIDE], scratch[ROWS * SIDE];
+        struct augment_sample s = {.planes = planes,
+                                   .channels = 1,
+                                   .rows = ROWS,
+                                   .cols = SIDE,
+                                   .sound = true,
+                                   .length = SIDE,
+                                   .seed = 1,
+                                   .index = index};
+        for (int i = 0; i < ROWS * SIDE; i++)
+            planes[i] = (float)(i % 97);
+        dataset_augment(&s, &(struct augmentation){.mask = 0.5}, scratch);
+        for (int row = 0; row < ROWS; row++) {
+            bool even = true;
+            for (int col = 1; col < SIDE; col++)
+                even = even && planes[row * SIDE + col] == planes[row * SIDE];
+            rows += even;
+        }
+    }
+    assert_in_range(rows, 120, 360); /* a quarter of the rows would be 240 */
+}
+
+/* The rows of a recording are frequencies, so a shift moves values in time only. */
+static void a_shift_keeps_the_frequencies_of_a_recording(void **state)
+{
+    const struct augmentation all = {.shift = 0.3, .stretch = 0.2, .turn = 20, .mirror = true};
+    for (int64_t index = 0; index < 20; index++) {
+        float planes[ROWS * SIDE], scratch[ROWS * SIDE];
+        struct augment_sample s = {.planes = planes,
+                                   .channels = 1,
+                                   .rows = ROWS,
+                                   .cols = SIDE,
+                                   .sound = true,
+                                   .length = SIDE,
+                                   .seed = 1,
+                                   .index = index};
+        for (int i = 0; i < ROWS * SIDE; i++)
+            planes[i] = (float)(i / SIDE);
+        dataset_augment(&s, &all, scratch);
+        for (int i = 0; i < ROWS * SIDE; i++)
+            assert_true(fabs((double)planes[i] - i / SIDE) < 1e-3);
+    }
+}
+
+/* Each channel is silent with the stated probability, but never all of them. */
+static void one_channel_is_never_silent(void **state)
+{
+    int silent = 0;
+    for (int64_t index = 0; index < 400; index++) {
+        float planes[2 * COLS], scratch[2 * COLS];
+        struct augment_sample s = signal_of(planes, index);
+        fill_signal(planes);
+        dataset_augment(&s, &(struct augmentation){.silence = 0.6}, scratch);
+        bool first = planes[0] == planes[9], second = planes[COLS] == planes[COLS + 9];
+        assert_false(first && second);
+        silent += first + second;
+    }
+    assert_in_range(silent, 200, 280); /* 400 * .6 * (2 - 1) */
+}
+
 /* A picture that is only mirrored has the same values in another order, and each of the four forms occurs. */
 static void mirrored_pictures_have_four_forms(void **state)
 {
@@ -257,6 +359,10 @@ int main(void)
         cmocka_unit_test(a_shift_moves_all_channels_by_up_to_its_strength),
         cmocka_unit_test(values_change_by_gain_offset_and_noise),
         cmocka_unit_test(an_erased_patch_has_the_stated_size),
+        cmocka_unit_test(a_drift_is_slow),
+        cmocka_unit_test(a_mask_hides_an_interval_of_time_and_of_frequency),
+        cmocka_unit_test(a_shift_keeps_the_frequencies_of_a_recording),
+        cmocka_unit_test(one_channel_is_never_silent),
         cmocka_unit_test(mirrored_pictures_have_four_forms),
         cmocka_unit_test(signals_get_long_windows_and_random_changes),
         cmocka_unit_test(large_pictures_get_a_stride),

@@ -46,24 +46,25 @@ static void an_interval_of_even_evidence_is_found_exactly(void **state)
     (void)state;
     for (int first = -HALF; first <= HALF; first++)
         for (int last = first + 1; last <= HALF + 1; last++) {
-            double weight[SIDE] = {0}, a, b;
+            double weight[SIDE] = {0}, a, b, m;
             for (int i = first; i < last; i++)
                 weight[i + HALF] = 0.7;
             struct curves c = curves_of(weight);
-            assert_true(channel_extent_interval(c.low, c.high, c.at, CUTS, &a, &b));
+            assert_true(channel_extent_interval(c.low, c.high, c.at, CUTS, &a, &b, &m));
             assert_float_equal(a, first, 0);
             assert_float_equal(b, last, 0);
+            assert_true(fabs(m - (first + last) / 2.) <= 0.5); /* at most the last position */
         }
 }
 
 static void weak_noise_outside_does_not_widen_an_interval(void **state)
 {
-    double weight[SIDE] = {0}, a, b;
+    double weight[SIDE] = {0}, a, b, m;
     (void)state;
     for (int i = 0; i < SIDE; i++)
         weight[i] = i >= 5 && i < 12 ? 1 : i % 2 ? 0.2 : -0.2;
     struct curves c = curves_of(weight);
-    assert_true(channel_extent_interval(c.low, c.high, c.at, CUTS, &a, &b));
+    assert_true(channel_extent_interval(c.low, c.high, c.at, CUTS, &a, &b, &m));
     assert_float_equal(a, 5 - HALF, 0);
     assert_float_equal(b, 12 - HALF, 0);
 }
@@ -72,14 +73,14 @@ static void weak_noise_outside_does_not_widen_an_interval(void **state)
 static void an_interval_reaches_from_one_needed_end_to_the_other(void **state)
 {
     struct curves c;
-    double a, b;
+    double a, b, m;
     (void)state;
     for (int j = 0; j < CUTS; j++) {
         c.at[j] = j - HALF;
         c.low[j] = c.at[j] > -4;
         c.high[j] = c.at[j] < 6;
     }
-    assert_true(channel_extent_interval(c.low, c.high, c.at, CUTS, &a, &b));
+    assert_true(channel_extent_interval(c.low, c.high, c.at, CUTS, &a, &b, &m));
     assert_true(a >= -5 && a <= -4);
     assert_true(b >= 6 && b <= 7);
 }
@@ -88,27 +89,42 @@ static void an_interval_reaches_from_one_needed_end_to_the_other(void **state)
 static void an_interval_covers_parts_that_replace_each_other(void **state)
 {
     struct curves c;
-    double a, b;
+    double a, b, m;
     (void)state;
     for (int j = 0; j < CUTS; j++) {
         c.at[j] = j - HALF;
         c.low[j] = c.at[j] > 3;
         c.high[j] = c.at[j] < -2;
     }
-    assert_true(channel_extent_interval(c.low, c.high, c.at, CUTS, &a, &b));
+    assert_true(channel_extent_interval(c.low, c.high, c.at, CUTS, &a, &b, &m));
     assert_true(a <= -2 && a >= -4);
     assert_true(b >= 3 && b <= 5);
+    assert_true(m >= 0 && m <= 1); /* in the middle of the two parts */
+}
+
+/* The middle of the evidence is where most of it lies, also if weak evidence reaches far to one side. */
+static void the_middle_has_as_much_evidence_on_either_side(void **state)
+{
+    double weight[SIDE] = {0}, a, b, m;
+    (void)state;
+    for (int i = 0; i < HALF; i++)
+        weight[i] = 0.3 / HALF;
+    weight[HALF] = 1;
+    struct curves c = curves_of(weight);
+    assert_true(channel_extent_interval(c.low, c.high, c.at, CUTS, &a, &b, &m));
+    assert_true(a < -HALF / 2.);
+    assert_true(m >= 0 && m < 1);
 }
 
 static void without_evidence_there_is_no_interval(void **state)
 {
-    double weight[SIDE] = {0}, a, b;
+    double weight[SIDE] = {0}, a, b, m;
     (void)state;
     struct curves c = curves_of(weight);
-    assert_false(channel_extent_interval(c.low, c.high, c.at, CUTS, &a, &b));
+    assert_false(channel_extent_interval(c.low, c.high, c.at, CUTS, &a, &b, &m));
     weight[3] = -1;
     c = curves_of(weight);
-    assert_false(channel_extent_interval(c.low, c.high, c.at, CUTS, &a, &b));
+    assert_false(channel_extent_interval(c.low, c.high, c.at, CUTS, &a, &b, &m));
 }
 
 static void a_box_ends_at_the_edges_of_the_map(void **state)
@@ -282,7 +298,7 @@ enum { REACH = 12, WINDOW = 2 * REACH + 1 };
 static void an_extent_grows_over_what_is_alike_around_the_motifs(void **state)
 {
     double alike[WINDOW * WINDOW];
-    struct channel_extent extent = {9, -4, 4, -1, 1};
+    struct channel_extent extent = {9, -4, 4, -1, 1, 0, 0};
     (void)state;
     for (int r = 0; r < WINDOW; r++)
         for (int c = 0; c < WINDOW; c++) {
@@ -299,7 +315,7 @@ static void an_extent_grows_over_what_is_alike_around_the_motifs(void **state)
 static void an_extent_does_not_grow_over_chance_or_beyond_the_map(void **state)
 {
     double noise[WINDOW * WINDOW], all[WINDOW];
-    struct channel_extent small = {9, -2, 3, -2, 3}, line = {9, 0, 1, -3, 4};
+    struct channel_extent small = {9, -2, 3, -2, 3, 0, 0}, line = {9, 0, 1, -3, 4, 0, 0};
     (void)state;
     for (int i = 0; i < WINDOW * WINDOW; i++)
         noise[i] = i % 2 ? 0.1 : -0.1;
@@ -323,10 +339,10 @@ static const struct detector {
     int tap[4][2];
     struct channel_extent extent; /* the extent that must be measured: the rows and columns of the taps */
 } detectors[4] = {
-    {4, {{-1, 0}, {-1, 1}, {0, 0}, {0, 1}}, {1, -1, 1, 0, 2}},
-    {3, {{0, -1}, {0, 0}, {0, 1}}, {1, 0, 1, -1, 2}},
-    {4, {{0, -1}, {0, 0}, {1, -1}, {1, 0}}, {1, 0, 2, -1, 1}},
-    {3, {{-1, -1}, {0, 0}, {1, 1}}, {1, -1, 2, -1, 2}},
+    {4, {{-1, 0}, {-1, 1}, {0, 0}, {0, 1}}, {1, -1, 1, 0, 2, 0, 0}},
+    {3, {{0, -1}, {0, 0}, {0, 1}}, {1, 0, 1, -1, 2, 0, 0}},
+    {4, {{0, -1}, {0, 0}, {1, -1}, {1, 0}}, {1, 0, 2, -1, 1, 0, 0}},
+    {3, {{-1, -1}, {0, 0}, {1, 1}}, {1, -1, 2, -1, 2, 0, 0}},
 };
 
 static real *at(struct weight *w, int out, int in, int row, int col)
@@ -557,8 +573,8 @@ static void motifs_and_true_boxes_are_paired_and_compared(void **state)
     run->evaluation.part = PART_BOXES;
     int64_t *boxes = run->evaluation.errors.boxes; /* [symbols + 1][channels + 1] */
     boxes[0 * 5 + 0] = boxes[1 * 5 + 1] = 9;       /* channel 0 marks symbol 0; channel 1 marks symbol 1 */
-    e->channel[0] = (struct channel_extent){1, -4, 5, -5, 0};
-    e->channel[1] = (struct channel_extent){1, -8, 9, -8, 9};
+    e->channel[0] = (struct channel_extent){1, -4, 5, -5, 0, 0, 0};
+    e->channel[1] = (struct channel_extent){1, -8, 9, -8, 9, 0, 0};
     struct box box[] = {{.symbol = 0, .row0 = 8, .row1 = 16, .col0 = 5, .col1 = 10},
                         {.symbol = 1, .row0 = 30, .row1 = 36, .col0 = 30, .col1 = 36}};
     planes[0 * 48 * 48 + 12 * 48 + 11] = 2; /* extent rows 8..17, columns 6..11 */
@@ -586,6 +602,7 @@ int main(void)
         cmocka_unit_test(weak_noise_outside_does_not_widen_an_interval),
         cmocka_unit_test(an_interval_reaches_from_one_needed_end_to_the_other),
         cmocka_unit_test(an_interval_covers_parts_that_replace_each_other),
+        cmocka_unit_test(the_middle_has_as_much_evidence_on_either_side),
         cmocka_unit_test(without_evidence_there_is_no_interval),
         cmocka_unit_test(a_box_ends_at_the_edges_of_the_map),
         cmocka_unit_test(a_centred_motif_is_reported_where_its_channel_reads),
