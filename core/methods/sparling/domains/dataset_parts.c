@@ -1,6 +1,7 @@
 /* Lists the samples of each part in the order in which a run reads them (dataset_parts.h). */
 #include "core/methods/sparling/domains/dataset_parts.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -58,6 +59,48 @@ static enum status sort_by_length(const struct collection *c, struct dataset_par
     return STATUS_OK;
 }
 
+/* With fewer groups, a share of the training samples consists of single samples instead of whole groups. */
+enum { LEAST_GROUPS = 10 };
+
+/* Marks the groups, in the order in which `sample` names them first, until they have `wanted` samples. size, kept:
+ * [groups]; size[g] is the number of samples of a group among all `count`. */
+static void mark_groups(const struct collection *c, const int64_t *sample, int64_t count, int64_t wanted,
+                        const int64_t *size, bool *kept)
+{
+    int64_t have = 0;
+    for (int64_t i = 0; i < count && have < wanted; i++) {
+        int32_t group = c->group[sample[i]];
+        if (!kept[group])
+            have += size[group];
+        kept[group] = true;
+    }
+}
+
+/* Keeps a share of the shuffled training samples. A smaller share is a part of a larger one. */
+static enum status keep_share(const struct collection *c, double share, struct dataset_parts *p, struct error *err)
+{
+    int64_t *sample = p->sample[PART_OF_TRAINING], count = p->count[PART_OF_TRAINING],
+            wanted = (int64_t)ceil(share * (double)count), groups = 0, left = 0;
+    if (share >= 1 || count == 0)
+        return STATUS_OK;
+    int64_t *size = calloc((size_t)c->groups.count + 1, sizeof *size);
+    bool *kept = calloc((size_t)c->groups.count + 1, sizeof *kept);
+    for (int64_t i = 0; size && c->group && i < count; i++)
+        groups += size[c->group[sample[i]]]++ == 0;
+    if (size && kept && groups >= LEAST_GROUPS) {
+        mark_groups(c, sample, count, wanted, size, kept);
+        for (int64_t i = 0; i < count; i++)
+            if (kept[c->group[sample[i]]])
+                sample[left++] = sample[i];
+        wanted = left;
+    }
+    p->count[PART_OF_TRAINING] = wanted;
+    enum status status = size && kept ? STATUS_OK : error_memory(err, "a split");
+    free(size);
+    free(kept);
+    return status;
+}
+
 /* Numbers the groups of each part in the order of the file. */
 static enum status number_groups(const struct collection *c, struct dataset_parts *p, struct error *err)
 {
@@ -99,7 +142,9 @@ enum status dataset_parts_open(const struct collection *c, const struct sparling
     }
     for (int p = 0; p < COLLECTION_PARTS; p++)
         shuffle(parts->sample[p], parts->count[p], config->dataset.split_seed);
-    status = number_groups(c, parts, err);
+    status = keep_share(c, config->dataset.training_share, parts, err);
+    if (!status)
+        status = number_groups(c, parts, err);
     return status || positions ? status : sort_by_length(c, parts, err);
 }
 

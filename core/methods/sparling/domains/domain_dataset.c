@@ -519,6 +519,7 @@ static int64_t frequencies(const struct domain_state *s, double *count, double *
 
 static enum status write_division(const struct domain_state *s, const struct sink *out, struct error *err)
 {
+    sink_integer(out, "training_samples", s->parts.count[PART_OF_TRAINING]);
     return division_write(&s->c, &s->parts.division, 256, out, err);
 }
 

@@ -586,6 +586,34 @@ static void groups_stay_together(void **state)
         assert_int_equal(part[i] == 4, i / 5 == 3);
 }
 
+/* A smaller share of the training samples is a part of a larger one, and the other parts stay. With at least ten groups
+ * a share has whole groups. */
+static void a_share_of_the_training_samples_is_part_of_a_larger_one(void **state)
+{
+    static char share[3][8] = {"1", "0.5", "0.25"};
+    for (int few = 0; few < 2; few++) {
+        int part[3][COUNT], count[3] = {0};
+        for (int k = 0; k < 3; k++)
+            parts((const struct config_setting[]){{"training_share", share[k]},
+                                                  {"dataset_split", "groups"},
+                                                  {"dataset_test", few ? "0.4" : "0.1"},
+                                                  {"dataset_validation", few ? "0.3" : "0.1"},
+                                                  {NULL, NULL}},
+                  part[k]);
+        for (int k = 0; k < 3; k++)
+            for (int i = 0; i < COUNT; i++) {
+                count[k] += part[k][i] == 1;
+                assert_int_equal(part[k][i] & 6, part[0][i] & 6);
+                assert_true(k == 0 || part[k][i] == part[k - 1][i] || part[k][i] == 0);
+                assert_true(few || part[k][i] == part[k][i / 5 * 5]);
+            }
+        for (int k = 1; k < 3; k++) { /* up to a whole group more */
+            int wanted = (count[0] + (1 << k) - 1) >> k;
+            assert_in_range(count[k], wanted, wanted + (few ? 0 : 4));
+        }
+    }
+}
+
 /* ---- refused and damaged data ------------------------------------------------------------------------------- */
 
 static void refused(const char *name, const struct config_setting *more, const struct config_setting *after,
@@ -692,6 +720,7 @@ int main(void)
                                        cmocka_unit_test(recordings_become_spectrograms),
                                        cmocka_unit_test(spectrograms_follow_the_rate_of_the_recordings),
                                        cmocka_unit_test(groups_stay_together),
+                                       cmocka_unit_test(a_share_of_the_training_samples_is_part_of_a_larger_one),
                                        cmocka_unit_test(unsuitable_data_sets_are_refused),
                                        cmocka_unit_test(check_names_faulty_fields),
                                        cmocka_unit_test(truncated_file_is_corrupt),
