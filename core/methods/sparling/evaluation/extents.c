@@ -265,7 +265,7 @@ void extents_clear(struct method_run *run)
     memset(e->found, 0, channels * (size_t)candidates(run) * sizeof *e->found);
     memset(e->count, 0, channels * sizeof *e->count);
     memset(e->falls, 0, sizeof e->falls);
-    e->at = e->next = 0;
+    e->at = e->next = e->fine_from = e->fine_to = 0;
     e->truth = (struct extent_truth){0};
 }
 
@@ -288,8 +288,11 @@ enum status extents_declare(struct method_run *run, struct snapshot *snapshot, s
         SNAPSHOT_NUMBER("extents.overlap", &e->truth.overlap),
         SNAPSHOT_NUMBER("extents.at", &e->at),
         SNAPSHOT_NUMBER("extents.next", &e->next),
+        SNAPSHOT_NUMBER("extents.fine.from", &e->fine_from),
+        SNAPSHOT_NUMBER("extents.fine.to", &e->fine_to),
     };
     enum status status = snapshot_add_rows(snapshot, SNAPSHOT_STATE, "", SNAPSHOT_ROWS(rows), err);
+    snapshot_optional(snapshot, "extents.fine."); /* absent from older checkpoints */
     struct channel_extent_list extents = {e->channel, channels};
     return status ? status : channel_extents_declare(&extents, snapshot, err);
 }
@@ -306,6 +309,17 @@ static bool sound_candidates(const struct method_run *run, int64_t channel)
     return sound;
 }
 
+/* Number of cuts of the second pass, with those at both ends of the window; 0 in the first pass. */
+static int64_t fine_cuts(const struct extents *e)
+{
+    return e->fine_to > e->fine_from ? e->fine_to - e->fine_from + 3 : 0;
+}
+
+static bool is_within_window(const struct method_run *run, const struct extents *e)
+{
+    return run->domain.shape.rows == 1 && e->fine_from > -half_of(run) && e->fine_to < half_of(run) + 1;
+}
+
 enum status extents_loaded(struct method_run *run, struct error *err)
 {
     struct extents *e = &run->evaluation.extents;
@@ -315,6 +329,7 @@ enum status extents_loaded(struct method_run *run, struct error *err)
     extents_drop(e);
     for (int64_t c = 0; sound && c < run->config.channels_motif; c++)
         sound = channel_extent_sound(&e->channel[c], half_of(run)) && sound_candidates(run, c);
+    sound = sound && fine_cuts(e) <= EXTENT_CUTS && (fine_cuts(e) == 0 || is_within_window(run, e));
     if (sound && e->at < run->config.channels_motif)
         sound = e->next <= measured(run, e->at);
     return sound ? STATUS_OK
@@ -328,6 +343,21 @@ static void place_cuts(struct axis *axis, int half, int most)
     axis->cuts = steps + 1;
     for (int j = 0; j <= steps; j++)
         axis->at[j] = -half + j * side / steps;
+}
+
+/* Sets the cuts of the present pass along a sequence. */
+static void place_columns(const struct method_run *run, struct axis *axis)
+{
+    const struct extents *e = &run->evaluation.extents;
+    if (fine_cuts(e) == 0) {
+        place_cuts(axis, half_of(run), run->domain.shape.rows == 1 ? CUTS_SEQUENCE : CUTS_PLANE);
+        return;
+    }
+    axis->cuts = (int)fine_cuts(e);
+    axis->at[0] = -half_of(run);
+    for (int j = 1; j < axis->cuts - 1; j++)
+        axis->at[j] = (int)e->fine_from + j - 1;
+    axis->at[axis->cuts - 1] = half_of(run) + 1;
 }
 
 /* Number of probes of a crop. They are the crop itself, the replacement, and two probes for each inner cut of each
@@ -353,13 +383,14 @@ static enum status extents_begin(struct method_run *run, struct error *err)
     w->cols.falls = &e->falls[1];
     if (!flat)
         place_cuts(&w->rows, half, CUTS_PLANE);
-    place_cuts(&w->cols, half, flat ? CUTS_SEQUENCE : CUTS_PLANE);
+    place_cuts(&w->cols, half, flat ? CUTS_SEQUENCE : CUTS_PLANE); /* the most probes */
     size_t crop = (size_t)shape->channels * (size_t)(side < shape->rows ? side : shape->rows) *
                   (size_t)(side < shape->cols ? side : shape->cols);
     w->planes[0] = calloc(inputs, sizeof *w->planes[0]);
     w->planes[1] = calloc(inputs, sizeof *w->planes[1]);
     w->crops = calloc((size_t)probes_of(w) * crop, sizeof *w->crops);
     w->scores = calloc((size_t)probes_of(w), sizeof *w->scores);
+    place_columns(run, &w->cols);
     return w->planes[0] && w->planes[1] && w->crops && w->scores ? STATUS_OK : no_memory(err);
 }
 
@@ -566,43 +597,87 @@ static enum status measure_motif(struct method_run *run, const struct extent_can
     return STATUS_OK;
 }
 
-static bool interval(const struct axis *axis, double *first, double *last, double *middle)
+static bool interval(const struct axis *axis, double *first, double *last, struct evidence_middle *middle)
 {
     if (axis->cuts < 3) { /* the axis has one position */
         *first = 0;
         *last = 1;
-        *middle = 0;
+        *middle = (struct evidence_middle){0.5, 0.5};
         return true;
     }
     return channel_extent_interval(axis->falls->low, axis->falls->high, axis->at, axis->cuts, first, last, middle);
 }
 
-/* Returns the position that contains an offset. Evidence at one position has its middle at .5, and even evidence at two
- * positions has it at the border between them, where noise must not decide. */
-static double position_at(double offset)
+/* Returns the position of the middle of the evidence, in the extent [first, last), relative to the centre of the
+ * extent. Evidence at one position has its middle at .5, and even evidence at two positions has it at the border
+ * between them, where noise must not decide. */
+static double from_centre(const struct evidence_middle *middle, double first, double last)
 {
-    return floor(offset + 0.25);
+    double at = floor((middle->before + middle->after) / 2 + 0.25);
+    return fmin(fmax(at, first), last - 1) - floor((first + last) / 2);
 }
 
-/* Stores the extent of the channel whose motifs are measured, and goes on to the next one. */
-static enum status finish_channel(struct method_run *run, struct error *err)
+/* Goes on to the next channel. */
+static void end_channel(struct extents *e)
+{
+    e->fine_from = e->fine_to = 0;
+    e->at++;
+}
+
+/* Begins the second pass, which finds the middle of the evidence to a position, if the cuts of a sequence were several
+ * positions apart and most of the evidence lies between few of them. Otherwise goes on to the next channel. */
+static void begin_second_pass(const struct method_run *run, struct extents *e, const struct evidence_middle *middle)
+{
+    const struct axis *cols = &e->work->cols;
+    int apart = cols->at[1] - cols->at[0], from = (int)floor(fmin(middle->before, middle->after)) - apart,
+        to = (int)ceil(fmax(middle->before, middle->after)) + apart;
+    if (run->domain.shape.rows > 1 || apart == 1 || to - from > 4 * apart) {
+        end_channel(e);
+        return;
+    }
+    e->fine_from = from > cols->at[0] ? from : cols->at[0] + 1;
+    e->fine_to = to < cols->at[cols->cuts - 1] ? to : cols->at[cols->cuts - 1] - 1;
+}
+
+/* Stores the extent of the channel whose motifs are measured. */
+static enum status finish_first_pass(struct method_run *run, struct error *err)
+{
+    struct extents *e = &run->evaluation.extents;
+    struct channel_extent extent = {.motifs = e->next};
+    struct evidence_middle row, col;
+    if (e->next == 0 || !interval(&e->work->rows, &extent.row0, &extent.row1, &row) ||
+        !interval(&e->work->cols, &extent.col0, &extent.col1, &col)) {
+        end_channel(e);
+        return STATUS_OK;
+    }
+    enum status status = extents_grow(run, found_of(run, e->at), e->count[e->at], &extent, err);
+    extent.down = from_centre(&row, extent.row0, extent.row1);
+    extent.right = from_centre(&col, extent.col0, extent.col1);
+    if (run->config.strands == STRANDS_BOTH)
+        channel_extent_mirror(&extent);
+    e->channel[e->at] = extent;
+    begin_second_pass(run, e, &col);
+    return status;
+}
+
+/* Finishes one pass over the motifs of a channel. */
+static enum status finish_pass(struct method_run *run, struct error *err)
 {
     enum status status = STATUS_OK;
     struct extents *e = &run->evaluation.extents;
-    struct channel_extent extent = {.motifs = e->next};
-    double row, col;
-    if (e->next > 0 && interval(&e->work->rows, &extent.row0, &extent.row1, &row) &&
-        interval(&e->work->cols, &extent.col0, &extent.col1, &col)) {
-        status = extents_grow(run, found_of(run, e->at), e->count[e->at], &extent, err);
-        extent.down = position_at(row) - floor((extent.row0 + extent.row1) / 2);
-        extent.right = position_at(col) - floor((extent.col0 + extent.col1) / 2);
-        if (run->config.strands == STRANDS_BOTH)
-            channel_extent_mirror(&extent);
-        e->channel[e->at] = extent;
+    struct channel_extent *extent = &e->channel[e->at];
+    struct evidence_middle col;
+    double first, last;
+    if (fine_cuts(e) == 0) {
+        status = finish_first_pass(run, err);
+    } else {
+        if (run->config.strands != STRANDS_BOTH && interval(&e->work->cols, &first, &last, &col))
+            extent->right = from_centre(&col, extent->col0, extent->col1);
+        end_channel(e);
     }
     memset(e->falls, 0, sizeof e->falls);
     e->next = 0;
-    e->at++;
+    place_columns(run, &e->work->cols);
     return status;
 }
 
@@ -616,7 +691,7 @@ enum status extents_measure(struct method_run *run, bool *done, struct error *er
             return status;
     }
     while (e->at < run->config.channels_motif && e->next == measured(run, e->at)) {
-        enum status status = finish_channel(run, err);
+        enum status status = finish_pass(run, err);
         if (status)
             return status;
     }

@@ -40,6 +40,9 @@ struct extents {
     struct extent_candidate *found; /* [motif channels][candidates] */
     int64_t *count;                 /* [motif channels] number of candidates */
     int64_t at, next; /* the next motif to measure: the candidate with index `next` of the channel with index `at` */
+    /* The second pass over the motifs of a channel has a cut at each position of [fine_from, fine_to]. Both 0: the
+     * first pass, whose cuts are spread over the window. */
+    int64_t fine_from, fine_to;
     struct extent_falls falls[2]; /* how the score of channel `at` falls, by row and by column */
     struct extent_work *work;     /* not saved; NULL: nothing is measured */
 };

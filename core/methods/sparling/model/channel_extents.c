@@ -320,13 +320,12 @@ static void find_share(const double *low, const double *high, const int *at, int
 }
 
 bool channel_extent_interval(const double *low, const double *high, const int *at, int cuts, double *first,
-                             double *last, double *middle)
+                             double *last, struct evidence_middle *middle)
 {
     double a, b;
     if (!(low[cuts - 1] > 0) || !(high[0] > 0))
         return false;
-    find_share(low, high, at, cuts, HALF, &a, &b);
-    *middle = (a + b) / 2;
+    find_share(low, high, at, cuts, HALF, &middle->before, &middle->after);
     find_share(low, high, at, cuts, EDGE, &a, &b);
     if (a > b) { /* a and b are exchanged if either side of the motif is enough evidence, because the loss of the other
                     side then costs little */
@@ -338,7 +337,6 @@ bool channel_extent_interval(const double *low, const double *high, const int *a
     *first = fmax(at[0], floor(a - more + 0.5));
     *last = fmin(at[cuts - 1], fmax(*first + 1, floor(b + more + 0.5)));
     *first = fmin(*first, *last - 1);
-    *middle = fmin(fmax(*middle, *first), *last - 1);
     return true;
 }
 

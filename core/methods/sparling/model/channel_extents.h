@@ -76,6 +76,12 @@ bool channel_places_relative(const struct channel_places *places, int channel, s
 /* Writes the box of channel_places_relative() as the member "extent", [row0, row1, col0, col1], or null. */
 void channel_places_describe(const struct channel_places *places, int channel, const struct sink *out);
 
+/* The offsets before which, and after which, half of the evidence lies. They are equal if the score is a sum over the
+ * positions. */
+struct evidence_middle {
+    double before, after;
+};
+
 /* Finds the interval that contains the evidence along one axis. The caller has replaced parts of the window by other
  * input and measured how much the score of the channel falls.
  *
@@ -84,11 +90,10 @@ void channel_places_describe(const struct channel_places *places, int channel, c
  * is replaced; it falls to 0.
  *
  * The function first cuts off a fixed share of the evidence on each side. To the interval that is left, it adds the
- * length that the two shares would take if the evidence were as dense outside as inside. *middle: the offset before and
- * after which there is as much evidence. Returns false if there is no evidence: the score does not fall even when
- * everything is replaced. */
+ * length that the two shares would take if the evidence were as dense outside as inside. Returns false if there is no
+ * evidence: the score does not fall even when everything is replaced. */
 bool channel_extent_interval(const double *low, const double *high, const int *at, int cuts, double *first,
-                             double *last, double *middle);
+                             double *last, struct evidence_middle *middle);
 /* Makes the columns of an extent symmetric about the motif. Their number stays the same or grows by one. A motif on the
  * other strand has its evidence on its other side, so a model of both strands needs an extent that fits both. */
 void channel_extent_mirror(struct channel_extent *extent);

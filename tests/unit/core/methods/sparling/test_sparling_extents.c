@@ -46,20 +46,22 @@ static void an_interval_of_even_evidence_is_found_exactly(void **state)
     (void)state;
     for (int first = -HALF; first <= HALF; first++)
         for (int last = first + 1; last <= HALF + 1; last++) {
-            double weight[SIDE] = {0}, a, b, m;
+            double weight[SIDE] = {0}, a, b;
+            struct evidence_middle m;
             for (int i = first; i < last; i++)
                 weight[i + HALF] = 0.7;
             struct curves c = curves_of(weight);
             assert_true(channel_extent_interval(c.low, c.high, c.at, CUTS, &a, &b, &m));
             assert_float_equal(a, first, 0);
             assert_float_equal(b, last, 0);
-            assert_true(fabs(m - (first + last) / 2.) <= 0.5); /* at most the last position */
+            assert_true(fabs(m.before - (first + last) / 2.) < 1e-9 && fabs(m.before - m.after) < 1e-9);
         }
 }
 
 static void weak_noise_outside_does_not_widen_an_interval(void **state)
 {
-    double weight[SIDE] = {0}, a, b, m;
+    double weight[SIDE] = {0}, a, b;
+    struct evidence_middle m;
     (void)state;
     for (int i = 0; i < SIDE; i++)
         weight[i] = i >= 5 && i < 12 ? 1 : i % 2 ? 0.2 : -0.2;
@@ -73,7 +75,8 @@ static void weak_noise_outside_does_not_widen_an_interval(void **state)
 static void an_interval_reaches_from_one_needed_end_to_the_other(void **state)
 {
     struct curves c;
-    double a, b, m;
+    double a, b;
+    struct evidence_middle m;
     (void)state;
     for (int j = 0; j < CUTS; j++) {
         c.at[j] = j - HALF;
@@ -89,7 +92,8 @@ static void an_interval_reaches_from_one_needed_end_to_the_other(void **state)
 static void an_interval_covers_parts_that_replace_each_other(void **state)
 {
     struct curves c;
-    double a, b, m;
+    double a, b;
+    struct evidence_middle m;
     (void)state;
     for (int j = 0; j < CUTS; j++) {
         c.at[j] = j - HALF;
@@ -99,13 +103,14 @@ static void an_interval_covers_parts_that_replace_each_other(void **state)
     assert_true(channel_extent_interval(c.low, c.high, c.at, CUTS, &a, &b, &m));
     assert_true(a <= -2 && a >= -4);
     assert_true(b >= 3 && b <= 5);
-    assert_true(m >= 0 && m <= 1); /* in the middle of the two parts */
+    assert_true(m.before + m.after >= 0 && m.before + m.after <= 2); /* in the middle of the two parts */
 }
 
 /* The middle of the evidence is where most of it lies, also if weak evidence reaches far to one side. */
 static void the_middle_has_as_much_evidence_on_either_side(void **state)
 {
-    double weight[SIDE] = {0}, a, b, m;
+    double weight[SIDE] = {0}, a, b;
+    struct evidence_middle m;
     (void)state;
     for (int i = 0; i < HALF; i++)
         weight[i] = 0.3 / HALF;
@@ -113,12 +118,13 @@ static void the_middle_has_as_much_evidence_on_either_side(void **state)
     struct curves c = curves_of(weight);
     assert_true(channel_extent_interval(c.low, c.high, c.at, CUTS, &a, &b, &m));
     assert_true(a < -HALF / 2.);
-    assert_true(m >= 0 && m < 1);
+    assert_true(m.before >= 0 && m.before < 1 && fabs(m.before - m.after) < 1e-9);
 }
 
 static void without_evidence_there_is_no_interval(void **state)
 {
-    double weight[SIDE] = {0}, a, b, m;
+    double weight[SIDE] = {0}, a, b;
+    struct evidence_middle m;
     (void)state;
     struct curves c = curves_of(weight);
     assert_false(channel_extent_interval(c.low, c.high, c.at, CUTS, &a, &b, &m));
