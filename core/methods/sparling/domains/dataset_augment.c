@@ -115,7 +115,7 @@ static void fill_kernel(float kernel[PHASES][TAPS])
 static struct placement place(const struct augment_sample *s, const struct augmentation *a, const struct philox *from)
 {
     const double degree = 3.14159265358979323846 / 180;
-    bool flat = s->rows == 1 || s->sound, flips = a->mirror && !flat;
+    bool flat = s->rows == 1, flips = a->mirror && !flat;
     double width = (double)s->length, angle = flat ? 0 : drawn(from, TURN, a->turn) * degree;
     double zoom = exp(drawn(from, STRETCH_X, a->stretch)), high = exp(drawn(from, STRETCH_Y, a->stretch));
     double left = flips && philox_uniform(from, MIRROR_X) < 0.5F ? -1 : 1;
@@ -256,29 +256,34 @@ static int begin_of(const struct philox *from, int word, int64_t length, int64_t
     return (int)((double)philox_uniform(from, (uint64_t)word) * (double)(all - length + 1));
 }
 
+/* Hides the channels [first, last) completely. */
+static void hide_channels(const struct augment_sample *s, int first, int last)
+{
+    struct augment_sample some = *s;
+    some.planes += (ptrdiff_t)first * s->rows * s->cols;
+    some.channels = last - first;
+    hide(&some, &(struct box){.row1 = s->rows, .col1 = (int)s->length});
+}
+
 /* Hides an interval of time, and an interval of the frequencies of a recording (SpecAugment, arXiv 1904.08779). Their
  * lengths are drawn up to the share `mask`. */
 static void mask(const struct augment_sample *s, const struct augmentation *a, const struct philox *from)
 {
     int width = (int)(a->mask * (double)philox_uniform(from, MASK_LONG) * (double)s->length),
-        height = (int)(a->mask * (double)philox_uniform(from, MASK_HIGH) * s->rows),
-        left = begin_of(from, MASK_X, width, s->length), top = begin_of(from, MASK_Y, height, s->rows);
+        bands = (int)(a->mask * (double)philox_uniform(from, MASK_HIGH) * s->channels),
+        left = begin_of(from, MASK_X, width, s->length), low = begin_of(from, MASK_Y, bands, s->channels);
     hide(s, &(struct box){.row1 = s->rows, .col0 = left, .col1 = left + width});
     if (s->sound)
-        hide(s, &(struct box){.row0 = top, .row1 = top + height, .col1 = (int)s->length});
+        hide_channels(s, low, low + bands);
 }
 
 /* Replaces whole channels by their mean. One channel, drawn at random, always stays. */
 static void silence(const struct augment_sample *s, const struct augmentation *a, const struct philox *from)
 {
     int kept = begin_of(from, KEPT_CHANNEL, 1, s->channels);
-    for (int c = 0; c < s->channels; c++) {
-        struct augment_sample one = *s;
-        one.planes += (ptrdiff_t)c * s->rows * s->cols;
-        one.channels = 1;
+    for (int c = 0; c < s->channels; c++)
         if (c != kept && (double)philox_uniform(from, (uint64_t)(SILENCE + c)) < a->silence)
-            hide(&one, &(struct box){.row1 = s->rows, .col1 = (int)s->length});
-    }
+            hide_channels(s, c, c + 1);
 }
 
 /* Replaces a part of the sample by its mean: a share `erase` of the length of each side. */
@@ -294,7 +299,7 @@ void dataset_augment(const struct augment_sample *s, const struct augmentation *
     struct philox from = philox_stream((uint64_t)s->seed, STREAM_AUGMENT, (uint64_t)s->index);
     move(s, a, &from, scratch);
     change_values(s, a, &from);
-    if (a->drift > 0 && s->rows == 1)
+    if (a->drift > 0 && s->rows == 1 && !s->sound)
         drift(s, a, &from);
     if (a->erase > 0)
         erase(s, a, &from);

@@ -15,7 +15,7 @@ struct augmentation {
 struct augment_sample {
     float *planes;            /* [channels][rows][cols], of which the first `length` columns are used */
     int channels, rows, cols; /* rows 1: a signal, which is neither turned nor mirrored */
-    bool sound;               /* rows are frequencies of a recording: values keep their rows */
+    bool sound;               /* channels are the frequencies of a recording */
     int64_t length;
     int64_t seed, index; /* the changes depend only on these two */
 };

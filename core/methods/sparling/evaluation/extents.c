@@ -629,7 +629,8 @@ static void end_channel(struct extents *e)
 static void begin_second_pass(const struct method_run *run, struct extents *e, const struct evidence_middle *middle)
 {
     const struct axis *cols = &e->work->cols;
-    int apart = cols->at[1] - cols->at[0], from = (int)floor(fmin(middle->before, middle->after)) - apart,
+    int side = 2 * half_of(run) + 1, apart = (side + cols->cuts - 2) / (cols->cuts - 1),
+        from = (int)floor(fmin(middle->before, middle->after)) - apart,
         to = (int)ceil(fmax(middle->before, middle->after)) + apart;
     if (run->domain.shape.rows > 1 || apart == 1 || to - from > 4 * apart) {
         end_channel(e);
