@@ -209,16 +209,11 @@ void motif_answer_close(struct motif_answer *answer)
     memset(answer, 0, sizeof(*answer));
 }
 
-/* Returns the box that contains motif number `index`, the first one if boxes overlap; NULL: no box contains it. A box
- * contains a motif if it contains the centre of its extent, or its position if the extent is unknown. */
+/* Returns the box that contains the position of motif number `index`, the first one if boxes overlap; NULL: no box
+ * contains it. */
 static const struct motif_box *box_of(const struct motif_answer *answer, size_t index)
 {
-    const struct motif_extent *extent = &answer->extents[index];
     double row = answer->motifs[index].row, column = answer->motifs[index].column;
-    if (extent->known) {
-        row = (extent->row0 + extent->row1 - 1) / 2;
-        column = (extent->column0 + extent->column1 - 1) / 2;
-    }
     for (size_t i = 0; i < answer->box_count; i++) {
         const struct motif_box *box = &answer->boxes[i];
         if (row >= box->row0 && row < box->row1 && column >= box->column0 && column < box->column1)

@@ -93,24 +93,32 @@ static void fit_window(struct sparling_config *config, const struct method_given
         config->units = doubles ? signal_units(c->cols, config->first_window) : units;
 }
 
-/* Sets what keeps g from learning few signals by heart: dropout, weight decay, and random changes of the samples. A
- * number as target may be the size or the length of a motif, so then these stay as they are. */
+/* Sets what keeps g from learning few samples by heart: an average of the weights for pictures and signals; for signals
+ * also dropout, weight decay, and random changes of the samples. A number as target may be the size or the length of a
+ * motif, so then sizes and lengths stay as they are. */
 static void fit_regularisation(struct sparling_config *config, const struct method_given *given,
                                const struct dataset_facts *facts)
 {
+    enum { SIGNALS = 1, PICTURES = 2 };
     struct dataset_config *d = &config->dataset;
+    int kind = facts->letters || facts->sound ? 0 : d->rows == 1 ? SIGNALS : PICTURES;
     const struct {
         const char *field;
         double *at, value;
+        int kinds;
         bool with_numbers;
     } rows[] = {
-        {"motif_dropout", &config->motif_dropout, 0.2, true}, {"weight_decay", &config->weight_decay, 0.1, true},
-        {"augment_shift", &d->augment_shift, 0.1, true},      {"augment_noise", &d->augment_noise, 0.05, true},
-        {"augment_gain", &d->augment_gain, 0.1, false},       {"augment_stretch", &d->augment_stretch, 0.1, false},
+        {"weight_average", &config->weight_average, 0.998, SIGNALS | PICTURES, true},
+        {"motif_dropout", &config->motif_dropout, 0.2, SIGNALS, true},
+        {"weight_decay", &config->weight_decay, 0.1, SIGNALS, true},
+        {"augment_shift", &d->augment_shift, 0.1, SIGNALS, true},
+        {"augment_noise", &d->augment_noise, 0.05, SIGNALS, true},
+        {"augment_gain", &d->augment_gain, 0.1, SIGNALS, false},
+        {"augment_stretch", &d->augment_stretch, 0.1, SIGNALS, false},
+        {"augment_silence", &d->augment_silence, 0.2, SIGNALS, false},
     };
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++)
-        if (d->rows == 1 && !facts->letters && !facts->sound && (rows[i].with_numbers || !d->numbers) &&
-            !has(given, rows[i].field))
+        if ((rows[i].kinds & kind) && (rows[i].with_numbers || !d->numbers) && !has(given, rows[i].field))
             *rows[i].at = rows[i].value;
 }
 

@@ -297,14 +297,16 @@ static void signals_get_long_windows_and_random_changes(void **state)
         dataset_fit(&c, NULL, &signal);
         assert_true(c.dilation == 2 && c.first_window == 5 && c.units == units[i] && c.motif_dropout == 0.2);
         assert_true(c.dataset.augment_gain == 0.1 && c.dataset.augment_noise == 0.05);
+        assert_true(c.dataset.augment_silence == 0.2 && c.weight_average == 0.998);
         c = line_of(1 + i, lengths[i]);
         c.dataset.numbers = true;
         dataset_fit(&c, &given, &signal);
         assert_true(c.dilation == 1 && c.first_window > 5 && c.dataset.augment_gain == 0);
+        assert_true(c.dataset.augment_silence == 0);
         assert_true(c.dataset.augment_shift == 0.1 && c.dataset.augment_noise == 0);
         c = line_of(4, lengths[i]);
         dataset_fit(&c, NULL, &letters);
-        assert_true(c.dilation == 1 && c.motif_dropout == 0 && c.dataset.augment_shift == 0);
+        assert_true(c.dilation == 1 && c.motif_dropout == 0 && c.dataset.augment_shift == 0 && c.weight_average == 0);
     }
 }
 
