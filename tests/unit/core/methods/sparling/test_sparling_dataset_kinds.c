@@ -14,7 +14,6 @@
 #include "core/methods/sparling/run_state.h"
 #include "core/methods/registry.h"
 #include "core/methods/sparling/training/label_counts.h"
-#include "tests/support/assert_ok.h"
 #include "tests/support/fault.h"
 #include "tests/support/run_env.h"
 #include "tests/support/text_sink.h"
@@ -122,11 +121,6 @@ static int setup(void **state)
     for (int i = 0; i < COUNT * 80; i++)
         m.c.values[i] = (float)(i * 7 % 11) / 10 + (i % 40 / 8 == 2 ? (float)(i / 80 % 3) : 0);
     store("waves", &m.c);
-    test_free(m.c.values);
-    make(&m, COLLECTION_SEQUENCES, 1, 1, 300); /* weak noise, and in samples of the first class a spike */
-    for (int i = 0; i < COUNT * 300; i++)
-        m.c.values[i] = (float)(i * 7 % 11) / 50 + (i / 300 % 3 == 0 && i % 300 == 50 + i / 300 * 3 ? 5.0F : 0);
-    store("spikes", &m.c);
     test_free(m.c.values);
     /* Stores sequences of two lengths with a class at every position. The third class does not occur. */
     make(&m, COLLECTION_SEQUENCES, 2, 1, 6);
@@ -475,65 +469,6 @@ static void regularised_run_gives_same_bits_with_threads_and_pauses(void **state
     assert_string_equal(seen[0].weights, seen[1].weights);
 }
 
-/* Makes channel 0 of g the input twenty positions later: a spike has its maximum twenty positions before it. */
-static void plant_delay(struct network *n)
-{
-    params_begin_step(n->params);
-    for (size_t i = 0; i < params_arrays(n->params); i++)
-        if (strncmp(params_name(n->params, i), "g.", 2) == 0 && !strstr(params_name(n->params, i), "norm"))
-            memset(params_array(n->params, i)->value, 0, params_array(n->params, i)->count * sizeof(real));
-    n->first.w->value[n->first.w->dim[3] / 2 + 20] = 1;
-    n->last.w->value[0] = 1;
-    n->last.b->value[0] = R(-3.0);
-}
-
-/* Evaluates a planted model to the end, with a pause after every `every` steps, and returns the extent of channel 0. */
-static struct channel_extent measured_extent(const struct sparling_config *c, int every)
-{
-    struct run_env host;
-    struct method_run *run;
-    enum method_request request = METHOD_CONTINUE;
-    const struct method_evaluation what = {.seed = TEST_SEED, .samples = 20};
-    assert_ok(run_env_open(&host, 1, NULL, err));
-    host.env.data = root;
-    assert_ok(sparling_method.create(c, &host.env, &run, err));
-    plant_delay(run->network);
-    assert_ok(sparling_method.begin_evaluation(run, &what, err));
-    for (int step = 1; request != METHOD_DONE; step++) {
-        run->step_seconds = 0;
-        assert_ok(run_env_step(&host, &sparling_method, run, &request, err));
-        if (every == 0 || step % every || request == METHOD_DONE)
-            continue;
-        struct run_env_bytes bytes = {0};
-        assert_ok(run_env_save(&sparling_method, run, &bytes, err));
-        sparling_method.destroy(run);
-        assert_ok(sparling_method.create(c, &host.env, &run, err));
-        struct snapshot_reader reader = run_env_reader(&bytes);
-        assert_ok(sparling_method.load(run, &reader, err));
-        run_env_bytes_close(&bytes);
-    }
-    struct channel_extent extent = run->evaluation.extents.channel[0];
-    sparling_method.destroy(run);
-    run_env_close(&host);
-    return extent;
-}
-
-/* The window has 187 positions and 64 cuts, so only a second pass finds the spike to a position. */
-static void the_middle_of_a_spike_is_found_in_a_long_window(void **state)
-{
-    static const struct config_setting more[] = {
-        {"units", "5"},           {"dilation", "2"},         {"first_window", "63"},
-        {"presence_weight", "0"}, {"centre_motifs", "true"}, {NULL, NULL}};
-    struct sparling_config c = configured("spikes", presence);
-    struct error err = {0};
-    assert_true(!config_apply(&sparling_config_table, &c, more, NULL) &&
-                !sparling_method.resolve(&c, NULL, root, &err));
-    struct channel_extent whole = measured_extent(&c, 0), paused = measured_extent(&c, 1);
-    assert_true(whole.motifs > 0 && whole.col0 <= 20 && whole.col1 > 20);
-    assert_int_equal((int)(floor((whole.col0 + whole.col1) / 2) + whole.right), 20);
-    assert_memory_equal(&whole, &paused, sizeof whole);
-}
-
 static void recordings_become_spectrograms(void **state)
 {
     static float planes[64 * 128], given[64 * 128], wave[TONE];
@@ -651,34 +586,6 @@ static void groups_stay_together(void **state)
         assert_int_equal(part[i] == 4, i / 5 == 3);
 }
 
-/* A smaller share of the training samples is a part of a larger one, and the other parts stay. With at least ten groups
- * a share has whole groups. */
-static void a_share_of_the_training_samples_is_part_of_a_larger_one(void **state)
-{
-    static char share[3][8] = {"1", "0.5", "0.25"};
-    for (int few = 0; few < 2; few++) {
-        int part[3][COUNT], count[3] = {0};
-        for (int k = 0; k < 3; k++)
-            parts((const struct config_setting[]){{"training_share", share[k]},
-                                                  {"dataset_split", "groups"},
-                                                  {"dataset_test", few ? "0.4" : "0.1"},
-                                                  {"dataset_validation", few ? "0.3" : "0.1"},
-                                                  {NULL, NULL}},
-                  part[k]);
-        for (int k = 0; k < 3; k++)
-            for (int i = 0; i < COUNT; i++) {
-                count[k] += part[k][i] == 1;
-                assert_int_equal(part[k][i] & 6, part[0][i] & 6);
-                assert_true(k == 0 || part[k][i] == part[k - 1][i] || part[k][i] == 0);
-                assert_true(few || part[k][i] == part[k][i / 5 * 5]);
-            }
-        for (int k = 1; k < 3; k++) { /* up to a whole group more */
-            int wanted = (count[0] + (1 << k) - 1) >> k;
-            assert_in_range(count[k], wanted, wanted + (few ? 0 : 4));
-        }
-    }
-}
-
 /* ---- refused and damaged data ------------------------------------------------------------------------------- */
 
 static void refused(const char *name, const struct config_setting *more, const struct config_setting *after,
@@ -782,11 +689,9 @@ int main(void)
                                        cmocka_unit_test(labels_at_every_position_end_with_the_sequence),
                                        cmocka_unit_test(counts_train_one_channel_to_mark_as_many_motifs),
                                        cmocka_unit_test(regularised_run_gives_same_bits_with_threads_and_pauses),
-                                       cmocka_unit_test(the_middle_of_a_spike_is_found_in_a_long_window),
                                        cmocka_unit_test(recordings_become_spectrograms),
                                        cmocka_unit_test(spectrograms_follow_the_rate_of_the_recordings),
                                        cmocka_unit_test(groups_stay_together),
-                                       cmocka_unit_test(a_share_of_the_training_samples_is_part_of_a_larger_one),
                                        cmocka_unit_test(unsuitable_data_sets_are_refused),
                                        cmocka_unit_test(check_names_faulty_fields),
                                        cmocka_unit_test(truncated_file_is_corrupt),

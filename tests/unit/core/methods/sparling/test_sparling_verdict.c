@@ -226,10 +226,10 @@ static void class_without_a_place_says_that_the_others_are_absent(void **state)
     struct channel_extent *extent = f->run->evaluation.extents.channel;
     e->sums.longest = 1;
     for (int t = 0; t < NAMES; t++)
-        extent[t] = (struct channel_extent){100, -4, 5, -4, 5};
+        extent[t] = (struct channel_extent){100, -4, 5, -4, 5, 0, 0};
     e->tokens[1].both = 800;
     assert_null(found(f, "absence-as-label")); /* the class is hard, but it has a place */
-    extent[1] = (struct channel_extent){100, -12, 12, -12, 12};
+    extent[1] = (struct channel_extent){100, -12, 12, -12, 12, 0, 0};
     assert_int_equal(verdict_by(f, "absence-as-label"), VERDICT_PARTLY);
     assert_non_null(strstr(found(f, "absence-as-label")->next, "motifctl datasets put NEW-NAME FILE --absent '"));
     e->tokens[1].both = 950;
