@@ -519,7 +519,8 @@ static int64_t frequencies(const struct domain_state *s, double *count, double *
 
 static enum status write_division(const struct domain_state *s, const struct sink *out, struct error *err)
 {
-    sink_integer(out, "training_samples", s->parts.count[PART_OF_TRAINING]);
+    if (s->parts.count[PART_OF_TRAINING] < s->parts.division.count[PART_OF_TRAINING]) /* training_share */
+        sink_integer(out, "training_samples", s->parts.count[PART_OF_TRAINING]);
     return division_write(&s->c, &s->parts.division, 256, out, err);
 }
 
