@@ -34,7 +34,8 @@ static const char style[] =
     "figure.stored{max-width:100%;border:0;margin:.5rem 0}figcaption{font-size:.85rem}"
     ".fields{columns:2;font-size:.8rem}.fields td:first-child{overflow-wrap:normal}.fields "
     "tr{break-inside:avoid}.changed{font-weight:bold}"
-    "@media print{body{margin:0;max-width:none}h2,h3{break-after:avoid}tr{break-inside:avoid}}"
+    "main{overflow-x:auto}@media(max-width:40rem){.fields{columns:1}th,td{padding-right:.4rem}}"
+    "@media print{main{overflow:visible}body{margin:0;max-width:none}h2,h3{break-after:avoid}tr{break-inside:avoid}}"
     "@page{margin:15mm}";
 
 /* Parses the document that was written into the body, and empties the body. */
@@ -71,9 +72,10 @@ static void begin(const struct report *r)
     struct buf *out = r->out;
     buf_text(out, "<!doctype html>\n<html lang=\"en\"><head><meta charset=\"utf-8\">\n"
                   "<meta http-equiv=\"Content-Security-Policy\" content=\"" POLICY "\">\n"
-                  "<meta name=\"viewport\" content=\"width=device-width\">\n<title>");
+                  "<meta name=\"viewport\" content=\"width=device-width\">\n"
+                  "<link rel=\"icon\" href=\"data:,\">\n<title>");
     html_text(out, title);
-    buf_format(out, " - report of motifd</title>\n<style>%s</style></head>\n<body>\n<h1>", style);
+    buf_format(out, " - report of motifd</title>\n<style>%s</style></head>\n<body><main>\n<h1>", style);
     html_text(out, title);
     buf_text(out, "</h1>\n<p>");
     html_format(out, "Job %s of the kind %s, finished %s.", report_text(r->job, "id"), report_text(r->job, "kind"),
@@ -94,7 +96,7 @@ static enum status write_report(struct exchange *x, const struct storage_job *jo
     report_settings(r);
     report_origin(r);
     report_commands(r);
-    buf_text(r->out, "</body></html>\n");
+    buf_text(r->out, "</main></body></html>\n");
     return buf_status(r->out, "a report", err);
 }
 

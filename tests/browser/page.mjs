@@ -418,11 +418,27 @@ await report.test("addresses of earlier versions are read, and unknown ones say 
 
 await report.test("the log and the document of a job can be downloaded", async () => {
   await show(page, `#/jobs/${jobs[2]}/files`);
-  for (const [button, sign] of [["Log", /state .*"succeeded"/], ["Job with its configuration", new RegExp(jobs[2])]]) {
+  for (const [button, sign] of [["Log", /state .*"succeeded"/], ["Job with its configuration", new RegExp(jobs[2])], ["Report", /^<!doctype html>[^]*Commands that repeat it/]]) {
     const [download] = await Promise.all([page.waitForEvent("download"), page.getByRole("button", { name: button, exact: button === "Log" }).click()]);
     const content = readFileSync(await download.path(), "utf8");
     if (!sign.test(content)) throw new Error(`${download.suggestedFilename()}: ${content.slice(0, 400)}`);
   }
+});
+
+await report.test("a report is readable, runs no script, fits into 360 pixels and can be printed", async () => {
+  const view = await browser.page(daemon.url, { axe: true });
+  const answer = await view.goto(`${daemon.url}/v1/jobs/${jobs[2]}/report`);
+  if (answer.status() !== 200) throw new Error(`status ${answer.status()}`);
+  await view.getByRole("heading", { name: "Commands that repeat it" }).waitFor();
+  const broken = await view.evaluate(() => [...document.images].filter((image) => !image.complete || !image.naturalWidth).map((image) => image.alt));
+  if (broken.length || !(await view.locator("figure img").count())) throw new Error(`pictures: ${broken}`);
+  const found = await browser.violations(view);
+  if (found.length) throw new Error(found.join("\n"));
+  if ((await view.pdf()).length < 20_000) throw new Error("the printed report is empty");
+  await view.setViewportSize({ width: 360, height: 700 });
+  const wide = await view.evaluate(() => document.documentElement.scrollWidth);
+  if (wide > 360) throw new Error(`the report is ${wide} pixels wide`);
+  await view.context().close();
 });
 
 await report.test("a setting that has no effect is named above the progress", async () => {

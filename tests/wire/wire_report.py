@@ -28,9 +28,9 @@ SMALL = {"width": 8, "channels": 16, "layers": 1, "heads": 2, "feed_forward": 32
          "curriculum": 0}
 NAMES = ["<script>alert(1)</script>", "a&b\"c'd</style><svg onload=alert(2)>"]
 TITLE = "<img src=x onerror=alert(3)> & \"quotes\" '$(touch pwned)'"
-TAGS = {"html", "head", "meta", "title", "style", "body", "h1", "h2", "h3", "p", "ul", "li", "b", "code", "table", "tr", "th", "td", "div", "figure", "figcaption", "img",
+TAGS = {"html", "head", "meta", "link", "title", "style", "body", "main", "h1", "h2", "h3", "p", "ul", "li", "b", "code", "table", "tr", "th", "td", "div", "figure", "figcaption", "img",
         "br", "mark", "pre"}
-VOID = {"meta", "img", "br"}
+VOID = {"meta", "link", "img", "br"}
 
 
 class Page(html.parser.HTMLParser):
@@ -46,7 +46,7 @@ class Page(html.parser.HTMLParser):
     def handle_starttag(self, tag, attributes):
         assert tag in TAGS, tag
         for name, value in attributes:
-            assert name in ("charset", "content", "http-equiv", "name", "lang", "class", "src", "alt"), (tag, name)
+            assert name in ("charset", "content", "http-equiv", "name", "lang", "class", "src", "alt") or (tag, name, value) in (("link", "rel", "icon"), ("link", "href", "data:,")), (tag, name)
             assert name != "src" or re.match(r"data:image/(png|svg\+xml);base64,[A-Za-z0-9+/]+=*$", value), value[:80]
             if name == "src":
                 self.images.append(value)

@@ -53,6 +53,7 @@ export function Files({ job }: { job: Job }) {
       </Section>
       <Section title="Export">
         <p class="tools"><Save path="" name={`${job.id}.log`} text="Log" load={() => log(job)} />
+          {job.result && <Save path={`/v1/jobs/${job.id}/report`} name={`${job.id}.html`} text="Report (HTML, to print or send)" />}
           <Save path={`/v1/jobs/${job.id}`} name={`${job.id}.json`} text="Job with its configuration and result (JSON)" />
           <Save path={`/v1/jobs/${job.id}/bundle`} name={`${job.id}.bundle`} text="Bundle (for import by another daemon)" /><Save path={`/v1/jobs/${job.id}/attestation`} name={`${job.id}-attestation.json`} text="Attestation" /></p>
       </Section>
