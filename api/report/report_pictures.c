@@ -36,6 +36,7 @@ struct gallery {
     const struct method *method;
     const struct method_query *query;
     const struct method_model *model;
+    const void *parameters; /* the usual ones of `query`, or NULL */
     struct work *work;
     struct example examples[TRIED];
     int count, shown[ANSWERS];
@@ -46,11 +47,22 @@ static const struct method_query *drawing_query(const struct method *method)
 {
     for (size_t i = 0; i < method->query_count; i++) {
         const struct method_query *query = &method->queries[i];
-        if (query->takes == METHOD_TAKES_INPUTS && query->draw != NULL && query->answer != NULL &&
-            query->parameters == NULL)
+        if (query->takes == METHOD_TAKES_INPUTS && query->draw != NULL && query->answer != NULL)
             return query;
     }
     return NULL;
+}
+
+/* Sets *parameters to the query's usual parameters, or to NULL if it has none. STATUS_NO_MEMORY. */
+static enum status usual_parameters(struct exchange *x, const struct method_query *query, const void **parameters,
+                                    struct error *err)
+{
+    *parameters = NULL;
+    if (query->parameters == NULL)
+        return STATUS_OK;
+    void *usual = arena_zalloc(&x->arena, 1, query->parameters->struct_bytes);
+    *parameters = usual;
+    return usual != NULL ? config_defaults(query->parameters, usual, err) : error_memory(err, "a report");
 }
 
 /* Asks the model about a sample of its own domain, and parses the answer. */
@@ -172,8 +184,12 @@ static void write_caption(struct buf *out, const cJSON *answer, enum answer judg
 static enum status add_example(struct gallery *g, int64_t seed, size_t room, struct error *err)
 {
     const struct method_input input = {.kind = METHOD_INPUT_SAMPLE, .seed = seed};
-    const struct method_question question = {
-        .query = g->query, .model = g->model, .input = &input, .item = -1, .work = g->work};
+    const struct method_question question = {.query = g->query,
+                                             .model = g->model,
+                                             .input = &input,
+                                             .parameters = g->parameters,
+                                             .item = -1,
+                                             .work = g->work};
     struct picture *picture = NULL;
     struct buf png;
     cJSON *answer = NULL;
@@ -250,7 +266,7 @@ static enum status make_gallery(struct exchange *x, const struct method *method,
     g->query = drawing_query(method);
     g->model = model;
     g->work = &x->work;
-    enum status status = STATUS_OK;
+    enum status status = g->query != NULL ? usual_parameters(x, g->query, &g->parameters, err) : STATUS_OK;
     for (int64_t seed = 0; g->query != NULL && seed < TRIED && !status; seed++) {
         if (seed > 0)
             status = work_yield(&x->work, err);
@@ -272,10 +288,8 @@ static enum status write_logos(struct exchange *x, const struct method_query *qu
                                const struct method_model *model, struct buf *out, struct error *err)
 {
     struct buf svg;
-    void *parameters = query->parameters != NULL ? arena_zalloc(&x->arena, 1, query->parameters->struct_bytes) : NULL;
-    if (query->parameters != NULL && parameters == NULL)
-        return error_memory(err, "a report");
-    enum status status = parameters != NULL ? config_defaults(query->parameters, parameters, err) : STATUS_OK;
+    const void *parameters;
+    enum status status = usual_parameters(x, query, &parameters, err);
     const struct method_question question = {
         .query = query, .model = model, .parameters = parameters, .item = -1, .work = &x->work};
     buf_init(&svg, 16u << 20);
