@@ -412,7 +412,8 @@ enum status sparling_estimate(const void *config, const char *data, struct metho
     const struct sparling_config *c = config;
     int64_t parameters = sparling_parameters_g(c) + sparling_parameters_sparse(c) + sparling_parameters_h(c);
     out->parameters = parameters;
-    out->checkpoint_bytes = (int64_t)(4 * (3 + further_weights(c))) * parameters + 4 * (int64_t)matrix_numbers(c) + 65536;
+    out->checkpoint_bytes =
+        (int64_t)(4 * (3 + further_weights(c))) * parameters + 4 * (int64_t)matrix_numbers(c) + 65536;
     if (domain_shape(c).positions)
         out->checkpoint_bytes += (int64_t)sizeof(struct topk) * (domain_shape(c).tokens - 1);
     out->memory_bytes = (int64_t)run_bytes(c, (double)parameters) + METHOD_BASE_BYTES + ARENA_REST;

@@ -348,7 +348,7 @@ static void keep(struct method_run *run, int channel, const bool *negative, cons
     const struct measured *m = run->evaluation.measured;
     struct channel_negatives *out = &n->channel[channel];
     const ptrdiff_t at = (ptrdiff_t)channel * NEGATIVES_MARKS;
-    float score[MEASURE_SAMPLES];
+    float score[MEASURE_SAMPLES] = {0};
     for (int64_t i = 0; i < m->pairs.samples; i++)
         if (negative[i])
             score[out->inputs++] = m->score[(ptrdiff_t)channel * MEASURE_SAMPLES + i];
