@@ -49,8 +49,8 @@ enum evaluation_part {
     PART_EVIDENCE,
     PART_CHANCE,
     PART_BOXES,
-    PART_REFERENCE,
     PART_NEGATIVES,
+    PART_REFERENCE,
     PARTS
 };
 

@@ -196,6 +196,25 @@ enum status channel_places_move(const struct channel_places *places, int channel
     return status;
 }
 
+void channel_places_shift(const struct channel_places *places, int channels, int rows, int cols, float *planes,
+                          float *moved)
+{
+    size_t positions = (size_t)rows * (size_t)cols;
+    for (int c = 0; c < channels; c++) {
+        struct report report = report_of(places, c);
+        float *plane = planes + (size_t)c * positions, lowest = plane[0];
+        for (size_t i = 1; i < positions; i++)
+            lowest = fminf(lowest, plane[i]);
+        for (int r = 0; r < rows; r++)
+            for (int q = 0; q < cols; q++) {
+                int row = r - report.down, col = q - report.right;
+                bool inside = row >= 0 && row < rows && col >= 0 && col < cols;
+                moved[r * cols + q] = inside ? plane[row * cols + col] : lowest;
+            }
+        memcpy(plane, moved, positions * sizeof *plane);
+    }
+}
+
 int channel_places_reach(const struct channel_places *places, int channels)
 {
     int most = 0;

@@ -52,6 +52,10 @@ struct channel_places {
  * larger one stays (of two equal ones, the first). planes: [channels][rows][cols]. Error: STATUS_NO_MEMORY. */
 enum status channel_places_move(const struct channel_places *places, int channels, int rows, int cols, float *planes,
                                 struct error *err);
+/* Moves whole planes of scores, [channels][rows][cols], to the positions at which motifs are reported. A position to
+ * which no score is moved gets the lowest score of its plane. moved: scratch for a plane. */
+void channel_places_shift(const struct channel_places *places, int channels, int rows, int cols, float *planes,
+                          float *moved);
 /* Returns how far, in columns, the report of a motif depends on the map. Values that are farther away change neither
  * whether nor where the motif is reported. Two things count: the shift of a motif to the middle of its evidence, and
  * stronger motifs nearby. A stronger motif removes a motif, unless a still stronger one removes the stronger one, and

@@ -19,7 +19,7 @@ extern const struct method_tensor sparling_input, sparling_outputs[SPARLING_OUTP
 enum status sparling_infer(const struct method_question *question, struct buf *const outputs[], struct error *err);
 
 /* The queries of SPARLING: table, parameters and schemas (table.c). */
-enum { SPARLING_QUERIES = 14, SPARLING_SCHEMAS = 37 };
+enum { SPARLING_QUERIES = 15, SPARLING_SCHEMAS = 38 };
 extern const struct method_query sparling_queries[SPARLING_QUERIES];
 extern const struct method_schema sparling_schemas[SPARLING_SCHEMAS];
 
@@ -126,6 +126,19 @@ struct motifs_parameters {
 #define FIELDS_LIST MOTIFS_LIST
 #include "core/methods/shared/field_members.inc"
 };
+/* Parameters of the query "scores". */
+extern const char *const scores_forms[]; /* names of the forms; NULL ends the list */
+/* clang-format off */
+#define SCORES_LIST                                                                                                    \
+    CHOICE_OF(as, scores_forms, "score", EVALUATION, BASIC, NULL,                                                      \
+            "What is answered for each position: the channel's score, which is above 0 at a motif (score), or its "    \
+            "p-value, the share of inputs without the channel's name that score as much anywhere (p); null or NaN "    \
+            "for a channel without an error rate.")
+/* clang-format on */
+struct scores_parameters {
+#define FIELDS_LIST SCORES_LIST
+#include "core/methods/shared/field_members.inc"
+};
 /* Parameters of the query "compare". */
 /* clang-format off */
 #define COMPARE_LIST                                                                                                   \
@@ -142,6 +155,9 @@ enum status sparling_motifs(const struct method_question *question, const struct
 enum status sparling_draw_motifs(const struct method_question *question, struct picture **out, struct error *err);
 enum status sparling_motif_map(const struct method_question *question, struct buf *values, int *rank, int64_t dim[4],
                                struct error *err);
+enum status sparling_scores(const struct method_question *question, const struct sink *out, struct error *err);
+enum status sparling_scores_array(const struct method_question *question, struct buf *values, int *rank, int64_t dim[4],
+                                  struct error *err);
 enum status sparling_predict(const struct method_question *question, const struct sink *out, struct error *err);
 enum status sparling_predict_array(const struct method_question *question, struct buf *values, int *rank,
                                    int64_t dim[4], struct error *err);

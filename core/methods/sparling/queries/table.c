@@ -23,6 +23,12 @@ static const struct config_field motifs_fields[] = {
 #define FIELDS_LIST MOTIFS_LIST
 #include "core/methods/shared/field_rows.inc"
 };
+static const struct config_field scores_fields[] = {
+#define FIELD_STRUCT struct scores_parameters
+#define FIELDS_LIST SCORES_LIST
+#include "core/methods/shared/field_rows.inc"
+};
+static const struct config_table scores_table = CONFIG_TABLE(scores_fields, struct scores_parameters);
 static const struct config_table motifs_table = CONFIG_TABLE(motifs_fields, struct motifs_parameters);
 static const struct method_together motifs_together = {"MotifBound", rated_begin, rated_write, rated_close};
 static const struct config_table channels_table = CONFIG_TABLE(channels_fields, struct channels_parameters);
@@ -94,6 +100,14 @@ const struct method_query sparling_queries[SPARLING_QUERIES] = {
      .answer = sparling_motifs,
      .draw = sparling_draw_motifs,
      .array = sparling_motif_map},
+    {.name = "scores",
+     .meaning = "What each channel scores at each position, before the threshold; the positions are those of motifs",
+     .verb = METHOD_POST,
+     .takes = METHOD_TAKES_INPUTS,
+     .parameters = &scores_table,
+     .schema = "ScoreMaps",
+     .answer = sparling_scores,
+     .array = sparling_scores_array},
     {.name = "predict",
      .meaning =
          "The predicted label, token by token with probabilities and a score for each name that g learned directly, or "
@@ -231,6 +245,7 @@ const struct method_schema sparling_schemas[SPARLING_SCHEMAS] = {
      "*shape [integer], *motifs [Motif], *truth [object]?, *numbers [PredictedNumber], *record text, *input "
      "MotifInput, *alphabet Alphabet?, *letters text?, *text text",
      NULL, false},
+    {"ScoreMaps", "shape [integer], channels [PairChannel], values [number?]", NULL, false},
     {"PredictedNumber", "name text, value number, *true number", NULL, false},
     {"LabelAnswer", "*truth [object]?, *numbers [PredictedNumber]", NULL, false},
     {"Intervened", "shape [integer], *text text, before object, after object, truth [object]?", NULL, false},
