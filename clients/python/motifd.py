@@ -1356,10 +1356,22 @@ class Motifs(_TransformerMixin, _Estimator):
             count, shape = count + len(part), part.shape[1:]
         return SparseMaps((count, *shape), np.concatenate(coordinates, 1), np.concatenate(values))
 
+    def scores(self, X: Any, form: str = "score") -> np.ndarray:
+        """Returns what each channel scores at each position before the threshold, [n][rows][cols][channels]: a score is above 0 at a motif. form="p": its
+        p-value, the share of inputs without the channel's name that score as much anywhere, and NaN for a channel without an error rate."""
+        job, inputs = self._fitted(), self._inputs(X)
+        if isinstance(inputs, list):
+            return np.concatenate([self._map(job, one, "scores", {"as": form}) for one in inputs])
+        return np.concatenate(list(job.ask_array("scores", inputs, **{"as": form})))
+
     @staticmethod
-    def _map(job: Job, one: Union[str, List[str], Dict[str, str]]) -> np.ndarray:
-        body, type = (json.dumps({"inputs": [one]}).encode(), JSON) if isinstance(one, (str, list)) else (base64.b64decode(one["data"]), one["type"])
-        answer = job.client.request("POST", f"/v1/jobs/{job.id}/motifs", body, {"Accept": NPY, "Content-Type": type})
+    def _map(job: Job, one: Union[str, List[str], Dict[str, str]], query: str = "motifs", parameters: Optional[Dict[str, Any]] = None) -> np.ndarray:
+        given, path = parameters or {}, f"/v1/jobs/{job.id}/{query}"
+        if isinstance(one, (str, list)):
+            body, type = json.dumps({"inputs": [one], **given}).encode(), JSON
+        else:
+            body, type, path = base64.b64decode(one["data"]), one["type"], path + _query(given)
+        answer = job.client.request("POST", path, body, {"Accept": NPY, "Content-Type": type})
         return np.load(io.BytesIO(answer.body), allow_pickle=False)
 
     def predict(self, X: Any) -> np.ndarray:

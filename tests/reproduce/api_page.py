@@ -325,7 +325,7 @@ class Run:
         self.stream("/v1/events")
         example("GET", at + "/checkpoints", names=of)
         example("GET", at + "/checkpoints/{seq}", names={**of, "seq": "latest"})
-        for query in ("/motifs", "/predict"):
+        for query in ("/motifs", "/predict", "/scores"):
             example("POST", at + query, body=SAMPLE, names=of)
         factors = self.daemon.ask("POST", "/v1/jobs", {"kind": "factors", "preset": "synthetic", "config": FACTORS})[2]["id"]
         self.await_state(factors, "succeeded")

@@ -76,6 +76,16 @@ class Estimators(unittest.TestCase):
             for box in boxes:
                 r0, r1, c0, c1 = box["box"]
                 self.assertTrue(0 <= r0 < r1 <= 16 and 0 <= c0 < c1 <= 16, box)
+        scores, p = model.scores(X[:8]), model.scores(X[:8], "p")
+        self.assertEqual(scores.shape, dense[:8].shape)
+        both = (dense[:8] > 0) & (scores > 0)  # a motif of an otherwise empty map has a score below 0
+        self.assertGreater(both.sum(), 0)
+        np.testing.assert_allclose(scores[both], dense[:8][both], rtol=1e-4, atol=1e-5)
+        for c in range(p.shape[3]):
+            order = np.argsort(-scores[..., c], axis=None)
+            ranked = p[..., c].reshape(-1)[order]
+            self.assertTrue(np.isnan(ranked).all() or (np.diff(ranked) >= 0).all() and 0 < ranked[0] and ranked[-1] <= 1, ranked)
+        self.assertEqual(model.job.ask("scores", X[:1])["answers"][0]["shape"], list(scores.shape[1:]))
         few = model.boxes(X, false_marks=0.2)
         marks = [box for one in few for box in one]
         self.assertEqual(len(few), len(X))

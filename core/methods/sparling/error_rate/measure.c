@@ -398,12 +398,13 @@ enum status negatives_finish(struct method_run *run, struct error *err)
     struct measured *m = run->evaluation.measured;
     size_t first = 0, end = 0;
     (void)err;
-    qsort(m->seen, m->count, sizeof *m->seen, strongest_first);
+    if (m->count > 0) /* m->seen is NULL otherwise */
+        qsort(m->seen, m->count, sizeof *m->seen, strongest_first);
     rank_marks(m);
     for (int c = 0; c < run->config.channels_motif; c++, first = end) {
         while (end < m->count && m->seen[end].channel == c)
             end++;
-        finish_channel(run, c, m->seen + first, end - first);
+        finish_channel(run, c, end > first ? m->seen + first : NULL, end - first);
     }
     negatives_drop(run);
     return STATUS_OK;

@@ -157,7 +157,8 @@ static enum status keep_motifs(struct inquiry *inquiry, struct annotation *light
     light->motifs = malloc(((size_t)light->count + 1) * sizeof *light->motifs);
     if (!light->motifs)
         return no_memory(err);
-    memcpy(light->motifs, inquiry->annotation.motifs, (size_t)light->count * sizeof *light->motifs);
+    if (light->count > 0)
+        memcpy(light->motifs, inquiry->annotation.motifs, (size_t)light->count * sizeof *light->motifs);
     return STATUS_OK;
 }
 
