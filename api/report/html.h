@@ -9,9 +9,9 @@
 
 /* Appends a text as the content of an element or of an attribute in double quotes. NULL: appends nothing. */
 void html_text(struct buf *out, const char *text);
-/* Appends formatted text in the same way, cut at 1,000 bytes. */
+/* Formats a text as printf() does, cuts it at 1,000 bytes, and appends it as html_text() does. */
 void html_format(struct buf *out, const char *format, ...) __attribute__((format(printf, 2, 3)));
-/* Appends an element with a text: <NAME CLASS>text</NAME>. element: "td" or "td class=\"number\"". */
+/* Appends an element that contains a text. element: its name and attributes, "td" or "td class=\"number\"". */
 void html_element(struct buf *out, const char *element, const char *text);
 /* Appends an <img> whose address contains the bytes. type: the media type, static text. alt: what the picture shows. */
 void html_image(struct buf *out, const char *type, const void *bytes, size_t count, const char *alt);

@@ -1,4 +1,5 @@
-/* The parts of a report of a job (report.c). The functions append HTML; pure functions except for report_pictures(). */
+/* The parts of a report, which report.c calls one after another. Each function appends one part as HTML. All are pure
+ * functions except report_pictures(), which asks the model. */
 #ifndef MOTIF_API_REPORT_REPORT_PARTS_H
 #define MOTIF_API_REPORT_REPORT_PARTS_H
 
@@ -25,7 +26,7 @@ void report_figures(const struct report *r);
 void report_tables(const struct report *r);
 /* Appends how the samples were divided, and the settings. */
 void report_settings(const struct report *r);
-/* Appends versions, machine and hashes. */
+/* Appends the version of motifd, the machine that trained, and the hashes of data, weights and checkpoints. */
 void report_origin(const struct report *r);
 /* Appends the commands that repeat the job. */
 void report_commands(const struct report *r);

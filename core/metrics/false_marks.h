@@ -9,27 +9,28 @@
  * with a score of at least t, S(t) its sum over the negatives, V(t) its sum over the query, and R(t) the number of all
  * marks of the query with a score of at least t.
  *
- *   p     A mark of score s has p = (1 + number of negatives with a mark of at least s) / (n + 1): the conformal
+ * p. A mark of score s has p = (1 + number of negatives with a mark of at least s) / (n + 1). This is the conformal
  * p-value of the strongest mark of an input (V. Vovk, A. Gammerman, G. Shafer, Algorithmic Learning in a Random World,
- *         2005). An input without the name has a mark with p <= a with a probability of at most a.
+ * 2005). An input without the name has a mark with p <= a with a probability of at most a.
  *
- *   q     q(s) is the minimum over t <= s of m r(t) / R(t), where r(t) = (B(t) + S(t)) / (n + 1), and B(t) is the
- * largest F_i(t) of a negative, at least 1. For any t, E V(t) / (B + S(t)) <= m / (n + 1): if F_j <= B, then F_j / (B +
- * S) <= F_j / (F_j + S), and the mean of the latter over the n + 1 exchangeable inputs is at most 1 / (n + 1). If no
- * input has two false marks, q is the adjusted p-value of Benjamini and Hochberg over m hypotheses, one for each input,
- * which controls the expected share of false marks with conformal p-values (S. Bates, E. Candès, L. Lei, Y. Romano, M.
- * Sesia, Testing for outliers with conformal p-values, Annals of Statistics 51, 2023).
+ * q. Let B(t) be the largest F_i(t) of a negative, at least 1, and r(t) = (B(t) + S(t)) / (n + 1). q(s) is the minimum
+ * of m r(t) / R(t) over t <= s. For any t, the mean of V(t) / (B + S(t)) is at most m / (n + 1): if F_j <= B, then
+ * F_j / (B + S) <= F_j / (F_j + S), and the mean of the latter over the n + 1 exchangeable inputs is at most 1 / (n +
+ * 1). If no input has two false marks, q is the adjusted p-value of Benjamini and Hochberg over m hypotheses, one for
+ * each input, which controls the expected share of false marks with conformal p-values (S. Bates, E. Candès, L. Lei, Y.
+ * Romano, M. Sesia, Testing for outliers with conformal p-values, Annals of Statistics 51, 2023).
  *
- *   bound An upper bound of V(t) that holds for all t at the same time with the stated probability, so also for a
- *         threshold that was chosen after looking. Let V_k(t) be the number of query inputs with at least k false
- *         marks of at least t, and S_k(t) that of the negatives; V is the sum of the V_k. The order of the k-th
- * strongest false marks of n + m exchangeable inputs is uniform. So the number of query inputs before the (g + 1)-th
- *         negative has the negative hypergeometric distribution, whatever the distribution of the scores is. U_k(g) is
- *         its quantile for an error that is shared among a grid of values g and the levels k (error 2^-k of the
- *         whole). By the union bound, V_k(t) <= U_k(g) for all t with S_k(t) <= g. Also V_k(t) <= R_k(t), and for t' >=
- * t V_k(t) <= V_k(t') + R_k(t) - R_k(t') (C. Genovese, L. Wasserman, Exceedance control of the false discovery
- *         proportion, JASA 101, 2006; an envelope of the process of conformal p-values as in U. Gazin, G. Blanchard,
- *         E. Roquain, Transductive conformal inference with adaptive scores, AISTATS 2024).
+ * bound. An upper bound of V(t) that holds for all t at the same time with the stated probability, so also for a
+ * threshold that was chosen after looking. Let V_k(t) be the number of query inputs with at least k false marks of at
+ * least t, and S_k(t) that of the negatives; V is the sum of the V_k. The order of the k-th strongest false marks of
+ * n + m exchangeable inputs is uniform. So the number of query inputs before the (g + 1)-th negative has the negative
+ * hypergeometric distribution, whatever the distribution of the scores is. U_k(g) is its quantile for an error that is
+ * shared among a grid of values g and the levels k (2^-k of the whole error for level k). By the union bound,
+ * V_k(t) <= U_k(g) for all t with S_k(t) <= g. Let R_k(t) be the number of query inputs with at least k marks of at
+ * least t. Then also V_k(t) <= R_k(t), and V_k(t) <= V_k(u) + R_k(t) - R_k(u) for u >= t (C. Genovese, L. Wasserman,
+ * Exceedance control of the false discovery proportion, JASA 101, 2006; an envelope of the process of conformal
+ * p-values as in U. Gazin, G. Blanchard, E. Roquain, Transductive conformal inference with adaptive scores, AISTATS
+ * 2024).
  *
  * If inputs come in groups, the negatives count as `effective` independent ones (clusters.h). Ties count as false. Pure
  * functions; any thread. */

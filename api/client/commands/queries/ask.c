@@ -76,8 +76,8 @@ static int ask_query(struct ctl *ctl, struct query_input *input, struct query_qu
     return code;
 }
 
-/* Moves those members of the answers of a query about motifs that say where the motifs are to the answers of a
- * document. */
+/* Completes a document of answers with the places of the motifs: moves the shape, the motifs, the letters and the text
+ * of each answer in `places` into the answer for the same input in `document`. */
 static void add_places(cJSON *document, cJSON *places)
 {
     static const char *const members[] = {"shape", "motifs", "letters", "text"};
