@@ -154,7 +154,7 @@ static void store_evaluation(struct exchange *x, const struct storage_job *job,
     struct storage_submit submit = {
         .kind = job->kind,
         .preset = job->preset,
-        .name = job->name,
+        .name = "", /* the source keeps its name for itself: a name that two jobs have stands for neither */
         .config = job->config,
         .params = params,
         .task = JOB_EVALUATE,

@@ -1201,7 +1201,8 @@ class Motifs(_TransformerMixin, _Estimator):
         self.rate_ = data.get("rate")
 
     def fit(self, X: Any, Y: Any = None, names: Optional[Sequence[str]] = None, groups: Optional[Sequence[Any]] = None, boxes: Any = None,
-            numbers: Optional[bool] = None, missing: str = "refuse", absent: Optional[str] = None, text: Optional[str] = None) -> "Motifs":
+            numbers: Optional[bool] = None, missing: str = "refuse", absent: Optional[str] = None, text: Optional[str] = None,
+            bags: bool = False) -> "Motifs":
         """Uploads the data once, trains, and waits. In a frame of pandas, Y and groups may be the names of columns; without them, those with the usual names
         are taken (label, labels, class or target; group). text: the column with texts, which are then the inputs; by default a column that has
         this name and texts. The other columns are points of a signal. Y: an integer or text for each input (a text of several words is a sequence), lists of
@@ -1211,7 +1212,7 @@ class Motifs(_TransformerMixin, _Estimator):
         not there. numbers: whether Y contains numbers to
         predict; None: it does if it has floats that are no integers. names: the names of integer labels or of the columns of Y. groups: a name or
         number for each input; inputs of one group are either all trained on or all held out. boxes: [m][6], the columns are sample, row0, row1,
-        col0, col1 and symbol; only the evaluation uses them."""
+        col0, col1 and symbol; only the evaluation uses them. bags: the positions of an input ([n][features][1][items]) are items whose order means nothing."""
         if isinstance(X, (str, bytes, os.PathLike)):
             raise ValueError("X must be an array or a list of texts of letters, not one text; Client.upload() uploads a file")
         X, Y, groups = self._of_frame(X, Y, groups, text)
@@ -1243,6 +1244,8 @@ class Motifs(_TransformerMixin, _Estimator):
         data, format, options = self._files(X, labels, groups, boxes)
         if absent is not None:
             options["absent"] = labels.absent
+        if bags:
+            options["order"] = "none"
         if missing == "keep" and labels.form != "number":
             options["missing"] = "keep"
         self.data_ = client.upload(data, format, **options)

@@ -46,7 +46,7 @@ static int longest_run(int letters)
     return longest < LEAST_LONGEST ? LEAST_LONGEST : longest;
 }
 
-enum status letter_grams_create(int letters, bool numbered, int cols, int outputs, bool exclusive,
+enum status letter_grams_create(int letters, bool numbered, bool unordered, int cols, int outputs, bool exclusive,
                                 struct thread_pool *pool, struct letter_grams **out, struct error *err)
 {
     struct letter_grams *g = calloc(1, sizeof *g);
@@ -58,7 +58,7 @@ enum status letter_grams_create(int letters, bool numbered, int cols, int output
                                .numbered = numbered,
                                .cols = cols,
                                .outputs = outputs,
-                               .longest = longest_run(letters),
+                               .longest = unordered ? 1 : longest_run(letters),
                                .exclusive = exclusive,
                                .least = -1};
     return STATUS_OK;

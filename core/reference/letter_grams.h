@@ -20,10 +20,10 @@ struct letter_grams;
 #define LETTER_GRAMS_ENTRIES (LETTER_GRAMS_BYTES / 2 / sizeof(int64_t))
 
 /* letters, cols: shape of a sample, one-hot planes [letters][1][cols]; numbered: [cols] the numbers of letters, from 1
- * on. outputs: number of models. exclusive: exactly
+ * on. unordered: only single letters are used. outputs: number of models. exclusive: exactly
  * one output of a sample is true, and the answer is the output with the largest score. The caller destroys the result
  * (NULL is allowed). STATUS_NO_MEMORY. */
-enum status letter_grams_create(int letters, bool numbered, int cols, int outputs, bool exclusive,
+enum status letter_grams_create(int letters, bool numbered, bool unordered, int cols, int outputs, bool exclusive,
                                 struct thread_pool *pool, struct letter_grams **out, struct error *err);
 void letter_grams_destroy(struct letter_grams *grams);
 

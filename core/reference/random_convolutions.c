@@ -19,6 +19,7 @@ struct random_kernel {
 
 struct random_convolutions {
     int channels, rows, cols, count;
+    bool unordered;
     struct random_kernel *kernel; /* [count] */
     int *channel;                 /* the channels of all kernels, one after another */
     real *weight;                 /* [entries of `channel`][MOST_TAPS] */
@@ -50,7 +51,9 @@ static int fitting(int taps, int length)
 static void draw_shape(struct random_convolutions *c, struct random_kernel *k, struct draws *d)
 {
     static const int lines[] = {7, 9, 11}, squares[] = {3, 5};
-    if (c->rows == 1) {
+    if (c->unordered) {
+        k->height = k->width = 1;
+    } else if (c->rows == 1) {
         k->height = 1;
         k->width = fitting(lines[(int)(3 * uniform(d))], c->cols);
     } else {
@@ -124,7 +127,7 @@ static enum status draw_all(struct random_convolutions *c, uint64_t seed, int *o
     return STATUS_OK;
 }
 
-enum status random_convolutions_create(int channels, int rows, int cols, int count, uint64_t seed,
+enum status random_convolutions_create(int channels, int rows, int cols, bool unordered, int count, uint64_t seed,
                                        struct random_convolutions **out, struct error *err)
 {
     struct random_convolutions *c = calloc(1, sizeof *c);
@@ -132,7 +135,8 @@ enum status random_convolutions_create(int channels, int rows, int cols, int cou
     enum status status = c && order ? STATUS_OK : error_memory(err, "random convolutions");
     *out = NULL;
     if (!status) {
-        *c = (struct random_convolutions){.channels = channels, .rows = rows, .cols = cols, .count = count};
+        *c = (struct random_convolutions){
+            .channels = channels, .rows = rows, .cols = cols, .count = count, .unordered = unordered};
         status = draw_all(c, seed, order, err);
     }
     free(order);

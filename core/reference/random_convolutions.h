@@ -12,6 +12,7 @@
 #ifndef MOTIF_CORE_REFERENCE_RANDOM_CONVOLUTIONS_H
 #define MOTIF_CORE_REFERENCE_RANDOM_CONVOLUTIONS_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -21,8 +22,9 @@
 
 struct random_convolutions;
 
-/* Samples are planes [channels][rows][cols]. The caller destroys the result (NULL is allowed). STATUS_NO_MEMORY. */
-enum status random_convolutions_create(int channels, int rows, int cols, int count, uint64_t seed,
+/* Samples are planes [channels][rows][cols]. unordered: the columns are items without order, so a kernel has one tap.
+ * The caller destroys the result (NULL is allowed). STATUS_NO_MEMORY. */
+enum status random_convolutions_create(int channels, int rows, int cols, bool unordered, int count, uint64_t seed,
                                        struct random_convolutions **out, struct error *err);
 void random_convolutions_destroy(struct random_convolutions *convolutions);
 

@@ -123,11 +123,11 @@ enum status reference_create(const struct reference_shape *shape, const struct k
     if ((r->columns > 0 && !r->features) || !r->target || !r->answers || !r->named || (shape->names > 0 && !r->truth))
         status = error_memory(err, "the reference");
     if (!status && r->columns > 0)
-        status = random_convolutions_create(shape->channels, shape->rows, shape->cols, r->columns / 2, shape->seed,
-                                            &r->convolutions, err);
+        status = random_convolutions_create(shape->channels, shape->rows, shape->cols, shape->unordered, r->columns / 2,
+                                            shape->seed, &r->convolutions, err);
     if (!status && may_have_letters(shape))
-        status = letter_grams_create(shape->words > 0 ? shape->words : shape->channels, shape->words > 0, shape->cols,
-                                     r->outputs, shape->exclusive, pool, &r->grams, err);
+        status = letter_grams_create(shape->words > 0 ? shape->words : shape->channels, shape->words > 0,
+                                     shape->unordered, shape->cols, r->outputs, shape->exclusive, pool, &r->grams, err);
     if (status) {
         reference_destroy(r);
         return status;

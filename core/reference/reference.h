@@ -25,6 +25,7 @@ enum reference_part { REFERENCE_TRAIN, REFERENCE_VALIDATION, REFERENCE_TEST, REF
 
 struct reference_shape {
     int channels, rows, cols;     /* a sample: planes [channels][rows][cols] */
+    bool unordered;               /* the columns are items of a bag, whose order means nothing */
     int words;                    /* > 0: a sample is a text: at each column the number of a word, from 1 on; 0: none */
     int names;                    /* number of names that labels can have; 0: targets are numbers */
     bool exclusive;               /* each label is one name or none; "none" is then an output too */

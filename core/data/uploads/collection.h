@@ -118,6 +118,7 @@ struct collection {
     struct collection_names words, texts;
     struct collection_wording wording;
     enum collection_scale scale; /* how methods scale the values, as the user has stated; AUTO: nothing stated */
+    bool unordered;              /* the columns of a sample are items of a bag, whose order means nothing */
     bool rna;                    /* the sequences are RNA, so motifs are on one strand only */
     int32_t *group;              /* [count] index into `groups`, for splits; NULL: no groups */
     unsigned char *part;         /* [count] enum collection_part, as the file states it; NULL: it states none */
@@ -200,6 +201,8 @@ extern const char *const collection_negatives[]; /* "none", "shuffle", "gc"; NUL
 
 /* What happens to a sample without a label. REFUSE: the upload is refused. DROP: the sample is left out. KEEP: as
  * REFUSE, but texts such as NaN and None are names. */
+enum collection_order { ORDER_KEPT, ORDER_NONE };
+extern const char *const collection_orders[]; /* "kept", "none"; NULL-terminated */
 enum collection_missing { MISSING_REFUSE, MISSING_DROP, MISSING_KEEP };
 extern const char *const collection_missing[]; /* "refuse", "drop", "keep"; NULL-terminated */
 

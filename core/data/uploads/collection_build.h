@@ -151,7 +151,7 @@ enum status collection_inspect(struct collection *c, struct error *err);
      OPTION_BINS | LABEL_OPTIONS)
 #define TEXT_OPTIONS                                                                                                   \
     (OPTION_TEXT | OPTION_TIME | OPTION_WORDS | OPTION_KEEP_CASE | OPTION_VOCABULARY | OPTION_BUCKETS | OPTION_CUT)
-#define ARRAY_OPTIONS (OPTION_LAYOUT | LABEL_OPTIONS | OPTION_SCALE)
+#define ARRAY_OPTIONS (OPTION_LAYOUT | LABEL_OPTIONS | OPTION_SCALE | OPTION_ORDER)
 #define TABLE_OPTIONS (OPTION_LABEL | OPTION_GROUP | ARRAY_OPTIONS | OPTION_ID | OPTION_IGNORE | TEXT_OPTIONS)
 
 /* The readers of the formats, in formats.inc. */

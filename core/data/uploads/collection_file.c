@@ -87,6 +87,10 @@ static enum status add_arrays(struct snapshot *snapshot, const struct collection
         status = collection_file_add(snapshot, SNAPSHOT_U8, "rna", 1, 1, &c->rna, err);
     if (status)
         return status;
+    if (c->unordered)
+        status = collection_file_add(snapshot, SNAPSHOT_U8, "unordered", 1, 1, &c->unordered, err);
+    if (status)
+        return status;
     if (c->scale != SCALE_AUTO)
         status = collection_file_add(snapshot, SNAPSHOT_U8, "scale", 1, sizeof c->scale, &c->scale, err);
     if (status)
@@ -237,6 +241,7 @@ static bool find_arrays(struct collection *c, const struct mapped *m)
     c->label = entry(m, "label", SNAPSHOT_U8, c->label_start[c->count], sizeof *c->label);
     c->group = entry(m, "group", SNAPSHOT_U8, c->count, sizeof *c->group);
     c->part = entry(m, "part", SNAPSHOT_U8, c->count, 1);
+    c->unordered = entry(m, "unordered", SNAPSHOT_U8, 1, 1) != NULL;
     c->rna = entry(m, "rna", SNAPSHOT_U8, 1, 1) != NULL;
     c->profile = entry(m, "profile", SNAPSHOT_U8, 1, 1) != NULL;
     const int64_t *rate = entry(m, "rate", SNAPSHOT_I64, 1, 1);

@@ -14,6 +14,7 @@
 
 const char *const collection_layouts[] = {"auto", "channels-last", "channels-first", "signals", NULL};
 const char *const collection_words[] = {"unicode", "blanks", "tabs", NULL};
+const char *const collection_orders[] = {"kept", "none", NULL};
 const char *const collection_missing[] = {"refuse", "drop", "keep", NULL};
 const char *const collection_stated_targets[] = {"labels", "sequence", "class", "count", "number", NULL};
 const char *const collection_genome_files[] = {"genome.fa.fai", "genome.fa.gz.fai", NULL};
@@ -255,6 +256,23 @@ const char *collection_unread(const struct collection_format *format, const stru
     return NULL;
 }
 
+/* Refuses what needs an order although the client states that there is none. */
+static enum status check_bag(const struct collection *c, struct error *err)
+{
+    const char *ordered = c->kind == COLLECTION_TABLE     ? "the file is a table, whose columns are features"
+                          : c->rows > 1                   ? "its samples have rows and columns"
+                          : c->target == TARGET_SEQUENCE  ? "its labels are sequences"
+                          : c->target == TARGET_POSITIONS ? "its labels name a class for each position"
+                                                          : NULL;
+    return ordered == NULL
+               ? STATUS_OK
+               : error_set(err, STATUS_INVALID, NULL,
+                           "order=none is for bags of items with a label for the whole bag, but %s%s", ordered,
+                           c->target == TARGET_SEQUENCE
+                               ? "; state target=labels, class, count or number, or leave out order"
+                               : "; leave out order");
+}
+
 enum status collection_read(const struct collection_format *format, const struct byte_source *from,
                             const struct collection_options *options, const struct collection_limits *limits,
                             struct collection *c, struct error *err)
@@ -278,6 +296,9 @@ enum status collection_read(const struct collection_format *format, const struct
         status = format->read(&unpacked, options, limits, c, err);
     gunzip_close(gunzip);
     c->scale = options->scale;
+    c->unordered = options->order == ORDER_NONE;
+    if (!status && c->unordered)
+        status = check_bag(c, err);
     if (!status)
         status = collection_inspect(c, err);
     c->work = NULL;

@@ -33,7 +33,7 @@ enum sparling_batch_norm { BATCH_NORM_AFFINE, BATCH_NORM_PLAIN, BATCH_NORM_NONE 
 enum sparling_quantile { QUANTILE_KTH, QUANTILE_INTERPOLATED };
 enum sparling_backward { BACKWARD_DENSE, BACKWARD_SPARSE, BACKWARD_AUTO };
 enum sparling_head_norm { HEAD_NORM_POST, HEAD_NORM_PRE };
-enum sparling_positions { POSITIONS_ROW, POSITIONS_GRID, POSITIONS_LEARNED };
+enum sparling_positions { POSITIONS_ROW, POSITIONS_GRID, POSITIONS_LEARNED, POSITIONS_NONE };
 enum sparling_attend { ATTEND_ALL, ATTEND_ACTIVE };
 enum sparling_embed_order { EMBED_THEN_POOL, POOL_THEN_EMBED };
 enum sparling_strands { STRANDS_ONE, STRANDS_BOTH };

@@ -122,7 +122,7 @@ static const char *value_of(const char *option)
                                             {"scale", "robust"},   {"rate", "8000"},      {"missing", "drop"},
                                             {"fold_names", "1"},   {"separator", ","},    {"words", "blanks"},
                                             {"keep_case", "1"},    {"vocabulary", "9"},   {"buckets", "0"},
-                                            {"cut", "9"},          {NULL, "label"}};
+                                            {"order", "none"},     {"cut", "9"},          {NULL, "label"}};
     size_t i = 0;
     while (values[i][0] && strcmp(values[i][0], option) != 0)
         i++;

@@ -64,6 +64,10 @@ enum status dataset_changes_check(const struct dataset_config *config, const str
         return error_set(err, STATUS_INVALID, "/config/dataset_name",
                          "has sequences of letters or words, which the fields augment_* cannot change; use "
                          "replace_letters");
+    if (config->unordered && (augments_places(&changes) || changes.drift > 0))
+        return error_set(err, STATUS_INVALID, "/config/dataset_name",
+                         "has bags of items without order, so augment_shift, augment_stretch, augment_turn, "
+                         "augment_mirror and augment_drift must be 0");
     if (config->positions && augments_places(&changes))
         return error_set(err, STATUS_INVALID, "/config/dataset_name",
                          "has a label at every position, so augment_shift, augment_stretch, augment_turn and "
@@ -83,6 +87,8 @@ static double drawn(const struct philox *from, int word, double strength)
     return strength * (2 * (double)philox_uniform(from, (uint64_t)word) - 1);
 }
 
+#define PI 3.14159265358979323846
+
 /* An interpolation uses TAPS values. The fraction of a position is rounded to 1/PHASES. */
 enum { TAPS = 6, BEFORE = 2, PHASES = 64 };
 
@@ -96,13 +102,12 @@ struct placement {
  * the samples that the model must read later, and patterns of noise would not be learned. */
 static void fill_kernel(float kernel[PHASES][TAPS])
 {
-    const double pi = 3.14159265358979323846;
     memset(kernel, 0, sizeof *kernel);
     kernel[0][BEFORE] = 1;
     for (int phase = 1; phase < PHASES; phase++) {
         double weight[TAPS], sum = 0;
         for (int tap = 0; tap < TAPS; tap++) {
-            double t = pi * ((double)phase / PHASES - (tap - BEFORE));
+            double t = PI * ((double)phase / PHASES - (tap - BEFORE));
             weight[tap] = sin(t) * sin(t / 3) / (t * t);
             sum += weight[tap];
         }
@@ -114,9 +119,8 @@ static void fill_kernel(float kernel[PHASES][TAPS])
 /* Shifts are whole positions, so that a sample which is only shifted keeps its values. */
 static struct placement place(const struct augment_sample *s, const struct augmentation *a, const struct philox *from)
 {
-    const double degree = 3.14159265358979323846 / 180;
     bool flat = s->rows == 1, flips = a->mirror && !flat;
-    double width = (double)s->length, angle = flat ? 0 : drawn(from, TURN, a->turn) * degree;
+    double width = (double)s->length, angle = flat ? 0 : drawn(from, TURN, a->turn) * (PI / 180);
     double zoom = exp(drawn(from, STRETCH_X, a->stretch)), high = exp(drawn(from, STRETCH_Y, a->stretch));
     double left = flips && philox_uniform(from, MIRROR_X) < 0.5F ? -1 : 1;
     double up = flips && philox_uniform(from, MIRROR_Y) < 0.5F ? -1 : 1;
@@ -227,14 +231,13 @@ static void change_values(const struct augment_sample *s, const struct augmentat
 /* Adds a slow oscillation to a signal, of which at most one period fits into it. */
 static void drift(const struct augment_sample *s, const struct augmentation *a, const struct philox *from)
 {
-    const double pi = 3.14159265358979323846;
-    double size = drawn(from, DRIFT_SIZE, a->drift), phase = drawn(from, DRIFT_PHASE, pi),
+    double size = drawn(from, DRIFT_SIZE, a->drift), phase = drawn(from, DRIFT_PHASE, PI),
            turns = 0.25 + 0.75 * (double)philox_uniform(from, DRIFT_PERIOD);
     for (int c = 0; c < s->channels; c++) {
         float *plane = s->planes + (ptrdiff_t)c * s->cols;
         double most = size * spread_of(s, plane);
         for (int64_t col = 0; col < s->length; col++)
-            plane[col] += (float)(most * sin(2 * pi * turns * (double)col / (double)s->length + phase));
+            plane[col] += (float)(most * sin(2 * PI * turns * (double)col / (double)s->length + phase));
     }
 }
 

@@ -44,6 +44,19 @@ static int64_t stride_of(const struct sparling_config *config, const struct data
     return stride;
 }
 
+/* Makes the model blind to the order of items: g reads one item at a time, and the head gets no positions. */
+static void fit_bag(struct sparling_config *config, const struct method_given *given)
+{
+    if (!has(given, "first_window"))
+        config->first_window = 1;
+    if (!has(given, "units"))
+        config->units = 0;
+    if (!has(given, "narrow_units"))
+        config->narrow_units = 2;
+    if (!has(given, "positions"))
+        config->positions = POSITIONS_NONE;
+}
+
 /* Sets the window and the width of g. The first convolution is as wide as a whole motif, and only few residual units
  * follow. Such a g has few weights, so it generalises better than one of many small kernels, and it marks motifs in the
  * middle of their windows.
@@ -57,7 +70,8 @@ static int64_t stride_of(const struct sparling_config *config, const struct data
  *   Letters other than bases need only one residual unit. Bases, which have four channels, may have motifs on either
  *   strand: g needs twice the features and more units to join the strands.
  * - Recordings: kernels have 3 positions and the window 21, the length of a word. In a longer window, g could mark a
- *   word at a position beside it. */
+ *   word at a position beside it.
+ * - Bags: g reads each item by itself, so it has units with 1x1 kernels only. */
 static void fit_window(struct sparling_config *config, const struct method_given *given,
                        const struct dataset_facts *facts)
 {
@@ -70,6 +84,10 @@ static void fit_window(struct sparling_config *config, const struct method_given
         all = rest < 3   ? 3
               : rest > 6 ? 6
                          : rest; /* number of units after a first convolution that is 15 pixels wide */
+    if (c->unordered) {
+        fit_bag(config, given);
+        return;
+    }
     if (line && !text && !sound && !has(given, "dilation"))
         config->dilation = 2;
     if (!has(given, "stride"))
@@ -99,20 +117,20 @@ static void fit_window(struct sparling_config *config, const struct method_given
 static void fit_regularisation(struct sparling_config *config, const struct method_given *given,
                                const struct dataset_facts *facts)
 {
-    enum { SIGNALS = 1, PICTURES = 2 };
+    enum { SIGNALS = 1, PICTURES = 2, BAGS = 4 };
     struct dataset_config *d = &config->dataset;
-    int kind = facts->letters || facts->sound ? 0 : d->rows == 1 ? SIGNALS : PICTURES;
+    int kind = facts->letters || facts->sound ? 0 : d->unordered ? BAGS : d->rows == 1 ? SIGNALS : PICTURES;
     const struct {
         const char *field;
         double *at, value;
         int kinds;
         bool with_numbers;
     } rows[] = {
-        {"weight_average", &config->weight_average, 0.998, SIGNALS | PICTURES, true},
+        {"weight_average", &config->weight_average, 0.998, SIGNALS | PICTURES | BAGS, true},
         {"motif_dropout", &config->motif_dropout, 0.2, SIGNALS, true},
-        {"weight_decay", &config->weight_decay, 0.1, SIGNALS, true},
+        {"weight_decay", &config->weight_decay, 0.1, SIGNALS | BAGS, true},
         {"augment_shift", &d->augment_shift, 0.1, SIGNALS, true},
-        {"augment_noise", &d->augment_noise, 0.05, SIGNALS, true},
+        {"augment_noise", &d->augment_noise, 0.05, SIGNALS | BAGS, true},
         {"augment_gain", &d->augment_gain, 0.1, SIGNALS, false},
         {"augment_stretch", &d->augment_stretch, 0.1, SIGNALS, false},
         {"augment_silence", &d->augment_silence, 0.2, SIGNALS, false},
@@ -275,7 +293,7 @@ void dataset_fit(struct sparling_config *config, const struct method_given *give
     else if (!has(given, "motifs"))
         config->channels_motif = c->tokens - first < 1 ? 1 : c->tokens - first > 1024 ? 1024 : c->tokens - first;
     if (!has(given, "pool"))
-        config->pool = pool_of_map(config->pool, c->rows, c->cols);
+        config->pool = pool_of_map(c->unordered ? 1 : config->pool, c->rows, c->cols); /* items are no neighbours */
     bool presence = sparling_presence_alone(config);
     double motifs = c->numbers ? (double)config->channels_motif / 2 : facts->mean;
     double one = motifs / ((double)c->rows * (double)c->cols * (double)config->channels_motif);

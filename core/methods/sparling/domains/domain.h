@@ -51,6 +51,7 @@ struct sparling_config;
 /* Sizes that follow from a configuration, without opening the domain. */
 struct domain_shape {
     int channels, rows, cols; /* shape of an input: planes [channels][rows][cols]; with one row it is a sequence */
+    bool unordered;           /* the columns of an input are items of a bag, whose order means nothing */
     int words;   /* > 0: an input is a text, of one channel: at each position the number of a word, from 1 to `words`; 0
                     is   none */
     int symbols; /* kinds of symbols in boxes, numbered from 0; at most 4096 */

@@ -73,6 +73,7 @@ static void shape_of(const struct sparling_config *config, struct domain_shape *
                                        .longest = (int)c->longest,
                                        .positions = c->positions,
                                        .words = (int)c->words,
+                                       .unordered = c->unordered,
                                        .numbers = c->numbers ? (int)c->tokens : 0,
                                        .boxes = (int)c->boxes,
                                        .picture_rows = c->rows > 1       ? 0
@@ -124,6 +125,7 @@ static void read_facts(struct dataset_config *d, const struct collection *c)
     d->positions = c->target == TARGET_POSITIONS;
     d->numbers = c->target == TARGET_NUMBER;
     d->words = c->kind == COLLECTION_TEXTS ? c->words.count : 0;
+    d->unordered = c->unordered;
     d->longest = d->positions ? d->cols : d->numbers ? 1 : c->longest;
     d->boxes = dataset_most_boxes(c);
 }
@@ -344,7 +346,8 @@ static enum status agree(const struct domain_state *s, const struct sparling_con
     read_facts(&now, &s->c);
     bool same = d->channels == now.channels && d->rows == now.rows && d->cols == now.cols && d->tokens == now.tokens &&
                 d->longest == now.longest && d->boxes == now.boxes && d->positions == now.positions &&
-                d->numbers == now.numbers && d->words == now.words && rate_of(d) == rate_of(&now);
+                d->numbers == now.numbers && d->words == now.words && d->unordered == now.unordered &&
+                rate_of(d) == rate_of(&now);
     return same ? STATUS_OK
                 : error_set(err, STATUS_INVALID, "/config/dataset_name", "has other sizes than the facts of the job");
 }

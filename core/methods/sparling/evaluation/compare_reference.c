@@ -38,6 +38,7 @@ static struct reference_shape shape_of(const struct method_run *run)
     const struct domain_shape *s = &run->domain.shape;
     const struct evidence_sums *e = &run->evaluation.evidence.sums;
     struct reference_shape shape = {.channels = s->channels,
+                                    .unordered = s->unordered,
                                     .words = s->words,
                                     .rows = s->rows,
                                     .cols = s->cols,
@@ -71,6 +72,7 @@ double reference_pass_bytes(const struct sparling_config *config)
 {
     const struct domain_shape s = domain_shape(config);
     struct reference_shape shape = {.channels = s.channels,
+                                    .unordered = s.unordered,
                                     .words = s.words,
                                     .rows = s.rows,
                                     .cols = s.cols,

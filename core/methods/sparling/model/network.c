@@ -508,6 +508,8 @@ static struct tensor *add_positions(struct exec *e, struct network *n, struct te
 {
     int rows = n->map.grid_rows, cols = n->map.grid_cols;
     double dropout = n->config.dropout;
+    if (n->config.positions == POSITIONS_NONE)
+        return x;
     if (n->config.positions == POSITIONS_LEARNED) {
         if (rows > 1)
             x = op_add_rows(e, x, n->row_positions, cols, rows, 0);

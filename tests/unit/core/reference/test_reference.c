@@ -30,7 +30,7 @@ static real *features_of(int channels, int rows, int cols, const float *planes, 
 {
     struct random_convolutions *c;
     struct error err = {0};
-    assert_int_equal(random_convolutions_create(channels, rows, cols, KERNELS, 7, &c, &err), STATUS_OK);
+    assert_int_equal(random_convolutions_create(channels, rows, cols, false, KERNELS, 7, &c, &err), STATUS_OK);
     real *scratch = malloc(random_convolutions_scratch(c) * sizeof *scratch),
          *features = malloc(2 * KERNELS * sizeof *features);
     random_convolutions_features(c, kernels, planes, scratch, features);
@@ -317,7 +317,7 @@ static void planes_that_are_not_one_hot_have_no_letters(void **state)
     struct error err = {0};
     bool letters;
     const float good[] = {1, 0, 0, 0, 1, 0}, two[] = {1, 0, 0, 1, 1, 0}, half[] = {.5F, 0, 0, 0, 1, 0};
-    assert_int_equal(letter_grams_create(2, false, 3, 2, false, pool, &g, &err), STATUS_OK);
+    assert_int_equal(letter_grams_create(2, false, false, 3, 2, false, pool, &g, &err), STATUS_OK);
     assert_int_equal(letter_grams_add(g, good, &letters, &err), STATUS_OK);
     assert_true(letters); /* the last column has no letter */
     assert_int_equal(letter_grams_add(g, two, &letters, &err), STATUS_OK);
@@ -334,8 +334,8 @@ static void numbers_of_words_have_the_runs_of_one_hot_planes(void **state)
     struct letter_grams *g[2];
     struct error err = {0};
     bool letters, done, truth[COUNT], answers[2];
-    assert_int_equal(letter_grams_create(WORDS, false, WIDE, 1, false, pool, &g[0], &err), STATUS_OK);
-    assert_int_equal(letter_grams_create(WORDS, true, WIDE, 1, false, pool, &g[1], &err), STATUS_OK);
+    assert_int_equal(letter_grams_create(WORDS, false, false, WIDE, 1, false, pool, &g[0], &err), STATUS_OK);
+    assert_int_equal(letter_grams_create(WORDS, true, false, WIDE, 1, false, pool, &g[1], &err), STATUS_OK);
     for (int i = 0; i < COUNT; i++) {
         float planes[WORDS * WIDE] = {0}, words[WIDE] = {0};
         truth[i] = false;
