@@ -132,11 +132,6 @@ static void read_facts(struct dataset_config *d, const struct collection *c)
 
 /* ---- split ------------------------------------------------------------------------------------------------- */
 
-static int64_t least(int64_t a, int64_t b)
-{
-    return a < b ? a : b;
-}
-
 static enum status fits(const struct collection *c, const struct sparling_config *config, struct error *err)
 {
     const char *at = "/config/dataset_name";
@@ -238,7 +233,7 @@ static enum status domain_dataset_measure(struct domain_state *s, struct error *
     s->most = m.max;
     s->shortest = INT64_MAX;
     for (int64_t i = 0; i < s->c.count; i++)
-        s->shortest = least(s->shortest, collection_length(&s->c, i));
+        s->shortest = collection_length(&s->c, i) < s->shortest ? collection_length(&s->c, i) : s->shortest;
     /* Pictures show the background white. The background is the end of the range (lowest or highest value) that is
      * nearer to the mean. */
     const double low = (double)(float)m.min, high = (double)(float)m.max, mean = m.sum / (double)m.count;
