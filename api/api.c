@@ -22,6 +22,7 @@
 #include "api/queries/queries.h"
 #include "api/queries/query_gate.h"
 #include "api/queries/query_routes.h"
+#include "api/rights/admit.h"
 #include "api/routes.h"
 #include "api/studies/studies.h"
 #include "api/trainers/trainers.h"
@@ -51,6 +52,15 @@ static enum status create_ledger(struct api *api, struct error *err)
 struct ledger *api_ledger(struct api *api)
 {
     return api->ledger;
+}
+
+/* A route without a stated right would let everybody do what it does. */
+static enum status check_rights(const struct route_table *table, struct error *err)
+{
+    for (size_t i = 0; i < table->count; i++)
+        if (table->routes[i].right == RIGHT_UNSTATED)
+            return error_set(err, STATUS_INTERNAL, NULL, "the route %s states no right", table->routes[i].pattern);
+    return STATUS_OK;
 }
 
 enum status api_create(const struct api_options *options, struct api **out, struct error *err)
@@ -88,8 +98,10 @@ enum status api_create(const struct api_options *options, struct api **out, stru
                                              &api->query_routes, err);
     if (!status) {
         api->routes = query_routes_table(api->query_routes);
-        status = counters_create(&api->routes, &api->counters, err);
+        status = check_rights(&api->routes, err);
     }
+    if (!status)
+        status = counters_create(&api->routes, &api->counters, err);
     if (!status) {
         status = model_cache_create(api->options.storage, api->options.kernels, api->options.data,
                                     api->options.model_cache_bytes, &api->models, err);
@@ -229,7 +241,7 @@ static void api_finish(struct exchange *x, const struct timespec *start)
 
 static bool admit_scope(struct exchange *x)
 {
-    static const char *const names[] = {"", "read", "submit", "admin", "operator"};
+    static const char *const names[] = {"", "read", "submit", "manage", "admin", "operator"};
     const struct api_route *route = x->match.route;
     enum api_scope scope = x->request->scope;
     if (route->scope == API_SCOPE_TRAINER)
@@ -422,7 +434,7 @@ void api_handle(struct api *api, const struct api_request *request, struct api_r
             respond_problem(&x, PROBLEM_BAD_REQUEST, "A body is needed.");
         } else {
             bool noted;
-            if (audit_begin(&x, &noted))
+            if (audit_begin(&x, &noted) && rights_admit(&x))
                 x.match.route->handle(&x);
             if (noted)
                 audit_end(&x);

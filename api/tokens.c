@@ -8,12 +8,14 @@
 void tokens_handle(struct exchange *x)
 {
     const struct api_daemon *daemon = &x->api->options.daemon;
-    const char *method = x->match.route->method, *name = exchange_query(x, "name"), *scope = exchange_query(x, "scope");
+    const char *method = x->match.route->method, *name = exchange_query(x, "name"), *scope = exchange_query(x, "scope"),
+               *team = exchange_query(x, "team");
     struct api_token_request request = {
         .action = strcmp(method, "POST") == 0     ? API_TOKEN_CREATE
                   : strcmp(method, "DELETE") == 0 ? API_TOKEN_REVOKE
                                                   : API_TOKEN_LIST,
         .name = name != NULL ? name : "",
+        .team = team != NULL ? team : "",
         .scope = scope != NULL ? scope : "submit",
         .days = (int)exchange_query_integer(x, "days", 0),
     };

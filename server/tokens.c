@@ -23,8 +23,8 @@ static enum status create(struct storage *storage, const struct api_token_reques
     enum api_scope scope = auth_scope_parse(request->scope);
     int64_t expires = request->days > 0 ? ((int64_t)time(NULL) + request->days * INT64_C(86400)) * 1000 : 0;
     if (scope == API_SCOPE_NONE)
-        return error_set(err, STATUS_INVALID, NULL, "the scope must be read, submit or admin");
-    enum status status = auth_create(storage, request->name, scope, expires, secret, err);
+        return error_set(err, STATUS_INVALID, NULL, "the role must be reader, member, manager or admin");
+    enum status status = auth_create(storage, request->name, request->team, scope, expires, secret, err);
     if (!status) {
         buf_format(out, "%s\n", secret);
         sodium_memzero(secret, sizeof secret);
@@ -63,7 +63,8 @@ static enum status tokens_list(struct storage *storage, struct buf *out, struct 
         buf_format(out, " %-8s", auth_scope_name((enum api_scope)tokens[i].scope));
         add_day(out, tokens[i].created_at, "");
         add_day(out, tokens[i].expires_at, "for ever");
-        buf_format(out, "%s\n", tokens[i].revoked ? "revoked" : "");
+        buf_format(out, "%s%s%s\n", tokens[i].revoked ? "revoked" : "", tokens[i].team[0] != '\0' ? " team " : "",
+                   tokens[i].team);
     }
     arena_close(&arena);
     return status;

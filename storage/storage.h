@@ -38,6 +38,7 @@
 #include "core/base/log.h"
 #include "storage/jobs/job_state.h"
 #include "storage/jobs/lease_state.h"
+#include "storage/jobs/viewer.h"
 
 /* ---- the store ------------------------------------------------------------------------------- */
 
@@ -134,9 +135,11 @@ struct storage_job {
     char id[STORAGE_ID];
     const char *kind, *preset, *name; /* "": not set */
     const char *owner;                /* name of the token that submitted the job; "": none */
-    const char *trace;                /* traceparent (W3C Trace Context) of the submission; "": none */
-    const char *study;                /* id of the study that the job belongs to; "": none */
-    const char *tags;                 /* sorted JSON list of texts; NULL stands for an empty list */
+    const char *team;                 /* team of that token; "": the team without a name */
+    enum visibility visibility;
+    const char *trace; /* traceparent (W3C Trace Context) of the submission; "": none */
+    const char *study; /* id of the study that the job belongs to; "": none */
+    const char *tags;  /* sorted JSON list of texts; NULL stands for an empty list */
     enum job_task task;
     enum job_state state;
     enum requested_state requested;
@@ -161,9 +164,11 @@ struct storage_submit {
     const char *executor; /* name of the executor; NULL or "": the daemon chooses */
     int ranks;            /* processes that train the job together; 0 is the same as 1 */
     int64_t source_checkpoint;
-    const char *tags;        /* JSON list of texts; NULL: none */
-    const char *trace;       /* traceparent of the request; NULL or "": none */
-    const char *owner;       /* name of the token that submits the job; NULL or "": none */
+    const char *tags;  /* JSON list of texts; NULL: none */
+    const char *trace; /* traceparent of the request; NULL or "": none */
+    const char *owner; /* name of the token that submits the job; NULL or "": none */
+    const char *team;  /* its team; NULL or "": the team without a name */
+    enum visibility visibility;
     int64_t owner_limit;     /* upper limit of the owner's unfinished jobs; 0: no limit */
     const char *key;         /* idempotency key, which is independent of the keys of other owners; NULL: none */
     uint8_t fingerprint[32]; /* hash of the request; used only if there is a key */
@@ -188,7 +193,8 @@ enum status storage_job_submit(struct storage *storage, const struct storage_sub
 enum status storage_job_get(struct storage *storage, const char *id, struct arena *arena, struct storage_job *out,
                             struct error *err);
 
-struct storage_job_filter { /* Which jobs a list contains; a filter that is all zero selects every job. */
+struct storage_job_filter {      /* Which jobs a list contains; a filter that is all zero selects every job. */
+    const struct viewer *viewer; /* only jobs that this viewer may see; NULL: all */
     bool by_state;
     enum job_state state;
     bool by_task;
@@ -217,12 +223,13 @@ enum status storage_job_list(struct storage *storage, const struct storage_job_f
                              struct storage_job **jobs, size_t *count, bool *more, struct error *err);
 
 struct storage_job_patch {
-    const char *name;         /* new name; NULL: unchanged */
-    const int *priority;      /* new priority; NULL: unchanged */
-    const char *tags;         /* new tags, a JSON list of texts; NULL: unchanged */
+    const char *name;                  /* new name; NULL: unchanged */
+    const int *priority;               /* new priority; NULL: unchanged */
+    const char *tags;                  /* new tags, a JSON list of texts; NULL: unchanged */
+    const enum visibility *visibility; /* new visibility; NULL: unchanged. CONFLICT for a job of a study */
     int64_t expected_version; /* the version that the job must have, or the call fails with CONFLICT; 0: any version */
 };
-/* Changes name, priority and tags of a job in any state. */
+/* Changes name, priority, tags and visibility of a job in any state. */
 enum status storage_job_patch(struct storage *storage, const char *id, const struct storage_job_patch *patch,
                               struct error *err);
 
@@ -275,6 +282,8 @@ struct storage_study {
     char id[STORAGE_ID];
     const char *kind, *preset, *name; /* "": not set */
     const char *owner;                /* name of the token that submitted the study; "": none */
+    const char *team;                 /* team of that token; "": the team without a name */
+    enum visibility visibility;       /* also of all its jobs */
     const char *grid;                 /* JSON text, opaque */
     int seeds;
     int64_t created_at, finished_at; /* finished_at: 0 until all jobs are finished */
@@ -288,8 +297,8 @@ struct storage_study_submit {
     const char *name; /* NULL or "": none */
     const char *grid; /* JSON text */
     int seeds;
-    /* [count] at least one. Kind, preset, owner, owner_limit, key and fingerprint of the first one are those of the
-     * study. */
+    /* [count] at least one. Kind, preset, owner, team, visibility, owner_limit, key and fingerprint of the first one
+     * are those of the study. */
     const struct storage_submit *jobs;
     size_t count;
 };
@@ -303,6 +312,7 @@ enum status storage_study_get(struct storage *storage, const char *id, struct ar
                               struct error *err);
 struct storage_study_filter {
     const char *name, *owner, *kind; /* NULL: any */
+    const struct viewer *viewer;     /* only studies that this viewer may see; NULL: all */
     const char *before;              /* id of the last study on the previous page; NULL: the first page */
     int limit;                       /* studies on a page: 1 to 1000; 0 selects 100 */
 };
@@ -315,6 +325,8 @@ enum status storage_study_jobs(struct storage *storage, const char *id, const ch
 /* Requests a pause, resume or cancel of each job of the study whose state allows it, in one transaction. CONFLICT: no
  * job's state allows it. The caller must notify the executors of running jobs. */
 enum status storage_study_request(struct storage *storage, const char *id, enum job_event request, struct error *err);
+/* Changes the visibility of a study and of all its jobs. */
+enum status storage_study_share(struct storage *storage, const char *id, enum visibility visibility, struct error *err);
 /* Deletes a study and all its jobs, as storage_job_delete() does. CONFLICT: a job is not finished, or an unfinished job
  * starts from one of them; nothing was deleted. */
 enum status storage_study_delete(struct storage *storage, const char *id, struct error *err);
@@ -381,10 +393,12 @@ struct storage_event {
 enum status storage_event_append(struct storage *storage, const char *id, const char *type, const char *data,
                                  struct error *err);
 
-/* Reads events with id > after, oldest first: those of one job, or of all jobs if `id` is NULL. `limit` is 1 to 1000.
- */
-enum status storage_event_read(struct storage *storage, const char *id, int64_t after, int limit, struct arena *arena,
-                               struct storage_event **events, size_t *count, struct error *err);
+/* Reads events with id > after, oldest first: those of one job, or of all jobs if `id` is NULL. viewer: only events of
+ * jobs that this viewer may see now; NULL: of all jobs. `limit` is 1 to 1000. NOT_FOUND: there is no such job, or the
+ * viewer may not see it. */
+enum status storage_event_read(struct storage *storage, const char *id, const struct viewer *viewer, int64_t after,
+                               int limit, struct arena *arena, struct storage_event **events, size_t *count,
+                               struct error *err);
 
 /* Reads the id of the newest event that was ever added; 0 if there was none. */
 enum status storage_event_newest(struct storage *storage, int64_t *id, struct error *err);
@@ -492,6 +506,7 @@ struct storage_import {
     const char *kind, *preset, *name, *config; /* required: none of them is NULL */
     const char *progress, *result;             /* JSON texts; NULL: none */
     const char *owner;                         /* name of the token that imports the job; NULL or "": none */
+    const char *team;                          /* its team; NULL or "": the team without a name */
     int64_t owner_bytes; /* upper limit of the bytes of all jobs of the owner, including this one; 0: no limit */
     const struct storage_import_checkpoint *checkpoints;
     size_t count;
@@ -529,16 +544,18 @@ enum status storage_artifact_get(struct storage *storage, const char *id, const 
 /* ---- tokens -------------------------------------------------------------------------------------- */
 
 struct storage_token {
-    uint8_t hash[32]; /* hash of the secret; the secret itself is never stored */
-    char name[64];    /* name of the token; valid tokens (not revoked, not expired) have different names */
-    int scope;        /* the caller defines its meaning */
+    uint8_t hash[32];        /* hash of the secret; the secret itself is never stored */
+    char name[64];           /* name of the token; valid tokens (not revoked, not expired) have different names */
+    char team[STORAGE_TEAM]; /* team of the token; "": the team without a name */
+    int scope;               /* the caller defines its meaning */
     int64_t created_at;
     int64_t expires_at; /* time of expiry; 0: the token does not expire */
     bool revoked;
 };
 
 /* Adds a token; token->created_at and token->revoked are ignored. CONFLICT: a token with this hash exists, or a valid
- * token has this name. */
+ * token has this name, or a token of another team had it: rows name their owner by the name of a token, so a name stays
+ * in its team. A name of the team without a name may move into a team. */
 enum status storage_token_add(struct storage *storage, const struct storage_token *token, struct error *err);
 /* Finds a token by the hash of its secret. NOT_FOUND: there is none, or it is revoked or expired. */
 enum status storage_token_find(struct storage *storage, const uint8_t hash[32], struct storage_token *out,

@@ -271,7 +271,9 @@ enum status file_in_place(const struct storage *storage, struct error *err);
     "error,"                                                                                                           \
     " source_job, source_checkpoint, created_at, started_at, finished_at, version, progress_version,"                  \
     " owner, executor, ranks, trace,"                                                                                  \
-    " (SELECT json_group_array(tag) FROM (SELECT tag FROM job_tag WHERE job_tag.job = num ORDER BY tag)), study"
+    " (SELECT json_group_array(tag) FROM (SELECT tag FROM job_tag WHERE job_tag.job = num ORDER BY tag)), study, "     \
+    "team,"                                                                                                            \
+    " visibility"
 /* Reads a row of JOB_COLUMNS. The texts are in the arena. */
 enum status job_row_read(sqlite3_stmt *stmt, struct arena *arena, struct storage_job *out, struct error *err);
 

@@ -11,8 +11,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "api/datasets/dataset_names.h"
 #include "api/datasets/datasets.h"
 #include "api/jobs/job_spec.h"
+#include "api/rights/caller.h"
 #include "core/data/dataset.h"
 #include "core/data/division/division.h"
 #include "core/methods/shared/table_division.h"
@@ -117,6 +119,15 @@ static enum status dataset_formats(struct exchange *x, struct error *err)
     return STATUS_OK;
 }
 
+/* The name by which the caller finds a data set, in the arena; its folder without memory. */
+static const char *shown_name(struct exchange *x, const char *folder)
+{
+    char shown[DATASET_NAME];
+    dataset_name_shown(x, folder, shown);
+    const char *copy = arena_strdup(&x->arena, shown);
+    return copy != NULL ? copy : folder;
+}
+
 void dataset_respond_missing(struct exchange *x, const char *name, const char *hint)
 {
     const char **names;
@@ -125,8 +136,11 @@ void dataset_respond_missing(struct exchange *x, const char *name, const char *h
     struct name_guess guess = {.given = name};
     error_clear(&unused);
     if (!dataset_list(x->api->options.data, &x->arena, &names, &count, &unused))
-        for (size_t i = 0; i < count; i++)
-            name_guess_offer(&guess, names[i]);
+        for (size_t i = 0; i < count; i++) {
+            bool readable = false;
+            if (!dataset_name_readable(x, names[i], &readable, &unused) && readable)
+                name_guess_offer(&guess, shown_name(x, names[i]));
+        }
     if (guess.best != NULL)
         respond_problem(x, PROBLEM_NOT_FOUND, "There is no data set %s; did you mean '%s'?%s", name, guess.best, hint);
     else
@@ -341,9 +355,35 @@ static enum status append_division(struct exchange *x, const char *name, struct 
     return json_sink_done(&json) ? STATUS_OK : error_memory(err, "a document");
 }
 
+/* Appends the beginning of a data set's document: the name by which the caller finds it, and whom it belongs to. *head
+ * is the number of characters of the stored text that this replaces: its first member, the name. */
+static enum status append_head(struct exchange *x, const char *folder, const char *text, struct buf *body, size_t *head,
+                               struct error *err)
+{
+    static const char first[] = "{\"name\":\"";
+    struct dataset_owner owner;
+    const char *name = shown_name(x, folder),
+               *end = strchr(text + (strlen(text) > sizeof first ? sizeof first : 0), ',');
+    enum status status = dataset_owner_read(x->api->options.data, folder, &owner, err);
+    if (status)
+        return status;
+    if (strncmp(text, first, sizeof first - 1) != 0 || end == NULL)
+        return error_set(err, STATUS_CORRUPT, NULL, "the document of a data set is damaged");
+    struct json_sink json;
+    json_sink_init(&json, body);
+    sink_begin_object(&json.sink, NULL);
+    sink_text(&json.sink, "name", name);
+    sink_text(&json.sink, "owner", owner.owner[0] != '\0' ? owner.owner : NULL);
+    sink_text(&json.sink, "team", owner.team[0] != '\0' ? owner.team : NULL);
+    sink_text(&json.sink, "visibility", visibility_name(owner.visibility));
+    *head = (size_t)(end - text);
+    return STATUS_OK;
+}
+
 /* Appends the stored document and adds the members "division" and "kinds" to it. */
 static enum status append_document(struct exchange *x, const char *name, const char *text, struct error *err)
 {
+    size_t head;
     char folder[DATASET_PATH], hash[DATASET_HASH_KEPT + 1], key[SHOWN_KEY];
     struct json_sink json;
     struct buf *body = &x->response->body;
@@ -355,7 +395,10 @@ static enum status append_document(struct exchange *x, const char *name, const c
         status = dataset_hash(folder, hash, err);
     if (status)
         return status;
-    buf_append(body, text, (size_t)(end - text));
+    status = append_head(x, name, text, body, &head, err);
+    if (status)
+        return status;
+    buf_append(body, text + head, (size_t)(end - text) - head);
     size_t start = body->size;
     (void)snprintf(key, sizeof key, "%s %s", name, hash);
     if (!shown_get(&x->api->shown, key, body)) {
@@ -388,30 +431,57 @@ void dataset_respond(struct exchange *x, int status, const char *name)
         return;
     }
     if (status == 201)
-        response_header(x->response, "Location", "/v1/datasets/%s", name);
+        response_header(x->response, "Location", "/v1/datasets/%s", shown_name(x, name));
     respond_body(x, status, "application/json");
+}
+
+/* Adds a data set to the list if the caller may read it. bytes: receives its size in addition; NULL: not needed. */
+static enum status list_item(struct exchange *x, const char *name, int64_t *bytes, struct error *err)
+{
+    const char *text;
+    size_t size, head;
+    bool readable;
+    struct buf item;
+    error_clear(err);
+    enum status status = dataset_name_readable(x, name, &readable, err);
+    if (status || !readable)
+        return status;
+    status = dataset_read(x->api->options.data, name, "about.json", &x->arena, &text, &size, err);
+    if (!status && bytes != NULL)
+        status = dataset_size(x->api->options.data, name, bytes, err);
+    if (status)
+        return status;
+    buf_init(&item, API_DOCUMENT_MAX);
+    status = append_head(x, name, text, &item, &head, err);
+    buf_text(&item, status ? "" : text + head);
+    buf_append(&item, "", 1);
+    if (!status)
+        status = buf_status(&item, "a document", err);
+    if (!status)
+        json_sink_raw(&x->json, NULL, item.data);
+    buf_close(&item);
+    return status;
 }
 
 void datasets_list(struct exchange *x)
 {
     struct error err;
-    const char **names, *text;
-    size_t count, size;
-    int64_t bytes;
+    const char **names;
+    size_t count;
+    int64_t bytes = 0;
     enum status status = STATUS_OK;
     error_clear(&err);
+    const bool all = caller_sees_all(x);
     if (dataset_list(x->api->options.data, &x->arena, &names, &count, &err) ||
-        dataset_bytes(x->api->options.data, NULL, &bytes, &err)) {
+        (all && dataset_bytes(x->api->options.data, NULL, &bytes, &err))) {
         respond_error(x, &err);
         return;
     }
     sink_begin_object(x->out, NULL);
     sink_begin_list(x->out, "datasets");
     for (size_t i = 0; i < count; i++) {
-        status = dataset_read(x->api->options.data, names[i], "about.json", &x->arena, &text, &size, &err);
-        if (!status)
-            json_sink_raw(&x->json, NULL, text);
-        else if (status != STATUS_NOT_FOUND) { /* a data set that was deleted meanwhile is skipped */
+        status = list_item(x, names[i], all ? NULL : &bytes, &err);
+        if (status && status != STATUS_NOT_FOUND) { /* a data set that was deleted meanwhile is skipped */
             respond_error(x, &err);
             return;
         }

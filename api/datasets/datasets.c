@@ -8,11 +8,13 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "api/datasets/dataset_names.h"
 #include "api/datasets/dataset_options.h"
 #include "api/datasets/dataset_show.h"
 #include "api/datasets/uploads.h"
 #include "api/http/exchange.h"
 #include "api/jobs/submission.h"
+#include "api/rights/caller.h"
 #include "protocol/config_json.h"
 #include "protocol/faults.h"
 #include "api/models/model_cache.h"
@@ -29,11 +31,6 @@
 static const char *root_of(const struct exchange *x)
 {
     return x->api->options.data;
-}
-
-static const char *owner_of(const struct exchange *x)
-{
-    return x->request->who != NULL ? x->request->who : "";
 }
 
 /* ---- before the body arrives --------------------------------------------------------------------------------------
@@ -84,7 +81,8 @@ static bool options_apply(struct exchange *x, const struct upload_request *reque
 
 static bool read_request(struct exchange *x, struct upload_request *request)
 {
-    const char *format = exchange_query(x, "format"), *hash = exchange_query(x, "sha256");
+    const char *format = exchange_query(x, "format"), *hash = exchange_query(x, "sha256"),
+               *visibility = exchange_query(x, "visibility");
     *request = (struct upload_request){.offset = exchange_query_integer(x, "offset", 0),
                                        .most = x->api->options.upload_bytes,
                                        .stored = x->api->options.datasets_bytes,
@@ -96,7 +94,8 @@ static bool read_request(struct exchange *x, struct upload_request *request)
         if (value)
             (void)collection_option_state(o, &request->options, value); /* query_check() has checked the value */
     }
-    (void)snprintf(request->owner, sizeof request->owner, "%s", owner_of(x));
+    (void)snprintf(request->owner, sizeof request->owner, "%s", caller_name(x));
+    (void)visibility_parse(visibility, &request->visibility); /* query_check() has checked the value */
     if (!request->format)
         respond_problem(
             x, PROBLEM_MEDIA_TYPE,
@@ -117,23 +116,32 @@ static bool has_hash(const char *document, const char *hash)
     return json_member_text(document, "sha256", own, sizeof own) && strcmp(own, hash) == 0;
 }
 
-/* Checks that the name is valid and that no data set with other bytes has it. False: the function has responded. */
+static void respond_taken(struct exchange *x, const char *name)
+{
+    respond_problem(x, PROBLEM_CONFLICT,
+                    "Another data set is named %s, and data sets never change: choose another name.",
+                    dataset_name_within(name));
+}
+
+/* Checks that no data set with other bytes has the name. A data set of the same team that the caller may not read takes
+ * the name, whatever it contains. False: the function has responded. */
 static bool name_free(struct exchange *x, const char *name, const char *hash)
 {
     const char *text = NULL;
     size_t size;
     enum dataset_kind kind;
+    bool readable = true;
     struct error err;
     error_clear(&err);
-    if (!dataset_name_good(name)) {
-        respond_problem(x, PROBLEM_BAD_REQUEST,
-                        "The name of a data set may contain small letters, digits, '.', '-' and '_', and must begin "
-                        "with a letter or digit.");
-        return false;
-    }
     enum status status = dataset_find(root_of(x), name, &kind, &err);
     if (!status && kind == DATASET_NONE)
         return true;
+    if (!status)
+        status = dataset_name_readable(x, name, &readable, &err);
+    if (!status && !readable) {
+        respond_taken(x, name);
+        return false;
+    }
     if (!status && kind == DATASET_OURS)
         status = dataset_read(root_of(x), name, "about.json", &x->arena, &text, &size, &err);
     if (status && status != STATUS_NOT_FOUND) {
@@ -147,8 +155,7 @@ static bool name_free(struct exchange *x, const char *name, const char *hash)
     if (hash[0] == '\0' || has_hash(text, hash))
         return true; /* the client may be uploading the existing data set again: same_again() compares the two when all
                         bytes have arrived */
-    respond_problem(x, PROBLEM_CONFLICT,
-                    "Another data set is named %s, and data sets never change: choose another name.", name);
+    respond_taken(x, name);
     return false;
 }
 
@@ -186,7 +193,9 @@ bool datasets_begin(struct exchange *x, struct api_upload **upload)
     const char *length_text = exchange_header(x, "Content-Length");
     error_clear(&err);
     *upload = NULL;
-    if (!read_request(x, &request) || !name_free(x, exchange_param(x, "name"), request.hash))
+    char name[DATASET_NAME];
+    if (!read_request(x, &request) || !dataset_name_new(x, exchange_param(x, "name"), name) ||
+        !name_free(x, name, request.hash))
         return false;
     if (length_text && !text_integer(length_text, &length))
         length = -1;
@@ -230,7 +239,7 @@ void datasets_end(struct api *api, struct api_upload *upload)
  * --------------------------------------------------------------------------------------------- */
 
 struct arrived {
-    const char *name;
+    char name[DATASET_NAME];              /* of the folder */
     const struct upload_request *given;   /* as the client has stated it */
     const struct upload_request *request; /* without options that change nothing (dataset_options.h) */
     struct collection *collection;
@@ -244,7 +253,7 @@ static void write_about(const struct arrived *a, struct buf *out)
     json_sink_init(&json, out);
     const struct sink *to = &json.sink;
     sink_begin_object(to, NULL);
-    sink_text(to, "name", a->name);
+    sink_text(to, "name", dataset_name_within(a->name));
     sink_text(to, "sha256", a->hash);
     sink_integer(to, "bytes", a->bytes);
     sink_text(to, "format", a->request->format->name);
@@ -298,7 +307,7 @@ static enum status write_set(const struct collection *c, const char *folder, str
 static enum status write_files(const struct arrived *a, const struct buf *about, const struct buf *preview,
                                const char *folder, struct work *work, struct error *err)
 {
-    const char *owner = a->request->owner;
+    const char *owner = a->request->owner, *shown = visibility_name(a->request->visibility);
     enum status status = dataset_write(folder, "about.json", about->data, about->size, err);
     if (status)
         return status;
@@ -311,6 +320,8 @@ static enum status write_files(const struct arrived *a, const struct buf *about,
         return status;
     if (owner[0] != '\0')
         status = dataset_write(folder, DATASET_OWNER, owner, strlen(owner), err);
+    if (!status)
+        status = dataset_write(folder, DATASET_VISIBILITY, shown, strlen(shown), err);
     if (status)
         return status;
     status = write_set(a->collection, folder, work, err);
@@ -337,7 +348,8 @@ static enum status datasets_datasets_keep(struct exchange *x, const struct arriv
 {
     char folder[DATASET_FILES];
     struct buf about, preview;
-    int64_t bytes = (int64_t)(strlen(a->hash) + strlen(a->request->owner));
+    int64_t bytes =
+        (int64_t)(strlen(a->hash) + strlen(a->request->owner) + strlen(visibility_name(a->request->visibility)));
     struct set_writer counted = {.work = &x->work};
     const struct snapshot_writer counter = {&counted, put_bytes};
     buf_init(&about, API_DOCUMENT_MAX);
@@ -379,28 +391,25 @@ static enum status same_again(struct exchange *x, const struct arrived *a, struc
     return dataset_options_compare(a->request, a->collection, a->hash, text, size, found, err);
 }
 
-/* Answers an upload under the name of an existing data set. The set may belong to another token: every token may read
- * its document, which states the options that the answer names. */
+/* Answers an upload under the name of an existing data set, which may be a colleague's. */
 static void respond_existing(struct exchange *x, const struct arrived *a)
 {
-    const bool deletes = x->request->scope >= API_SCOPE_ADMIN;
     struct dataset_difference found;
+    bool readable = true;
     struct error err;
     error_clear(&err);
-    if (same_again(x, a, &found, &err))
+    const char *name = dataset_name_within(a->name);
+    if (dataset_name_readable(x, a->name, &readable, &err) || (readable && same_again(x, a, &found, &err)))
         respond_error(x, &err);
-    else if (!found.any)
+    else if (readable && !found.any)
         dataset_respond(x, 200, a->name);
-    else if (found.bytes)
-        respond_problem(x, PROBLEM_CONFLICT,
-                        "Another data set is named %s, and data sets never change: choose another name.", a->name);
+    else if (!readable || found.bytes)
+        respond_taken(x, a->name);
     else
         respond_problem(x, PROBLEM_CONFLICT,
                         "The data set %s has the same file but other options (%s), and data sets never change: choose "
-                        "another name, or %s%s%s",
-                        a->name, found.options,
-                        deletes ? "delete it first (motifctl datasets delete " : "ask somebody with an admin token",
-                        deletes ? a->name : " to delete it", deletes ? ")." : ".");
+                        "another name, or delete it first (motifctl datasets delete %s).",
+                        name, found.options, name);
 }
 
 static void refuse_upload(struct exchange *x, const struct error *err)
@@ -484,10 +493,12 @@ static void take_in(struct exchange *x, struct api_upload *upload)
 {
     const struct upload_request *given = upload_request_of(upload);
     struct upload_request effective;
-    struct arrived a = {.name = exchange_param(x, "name"), .given = given, .request = &effective};
+    struct arrived a = {.given = given, .request = &effective};
     struct error err;
     enum dataset_kind kind;
     error_clear(&err);
+    if (!dataset_name_new(x, exchange_param(x, "name"), a.name))
+        return;
     if (x->api->options.upload_seconds > 0)
         x->work.until_ms = work_now_ms() + x->api->options.upload_seconds * 1000;
     if (upload_finish(upload, &x->work, &a.collection, a.hash, &a.bytes, &err)) {
@@ -527,7 +538,8 @@ static void take_in(struct exchange *x, struct api_upload *upload)
     else if (status == STATUS_LIMIT)
         respond_problem(x, PROBLEM_TOO_LARGE, "%s.", err.message);
     else if (status == STATUS_CONFLICT)
-        respond_problem(x, PROBLEM_CONFLICT, "Another data set is named %s: choose another name.", a.name);
+        respond_problem(x, PROBLEM_CONFLICT, "Another data set is named %s: choose another name.",
+                        dataset_name_within(a.name));
     else if (status == STATUS_CANCELLED)
         respond_stopped(x);
     else
@@ -571,8 +583,8 @@ static enum status names_dataset(const struct exchange *x, const struct storage_
     return STATUS_OK;
 }
 
-/* Finds an unfinished job that uses the data set; `id` is "" if there is none. */
-static enum status find_user(struct exchange *x, const char *name, char id[STORAGE_ID], struct error *err)
+/* Finds an unfinished job that uses the data set; `id` is "" if there is none. *hidden: the caller may not read it. */
+static enum status find_user(struct exchange *x, const char *name, char id[STORAGE_ID], bool *hidden, struct error *err)
 {
     /* A job may change its state between two lists. The lists of queued and running jobs are read again at the end, so
      * that a job that was resumed in between is found. */
@@ -592,8 +604,10 @@ static enum status find_user(struct exchange *x, const char *name, char id[STORA
                 status = names_dataset(x, &jobs[i], name, &found, err);
                 if (status)
                     return status;
-                if (found)
+                if (found) {
                     (void)snprintf(id, STORAGE_ID, "%s", jobs[i].id);
+                    *hidden = !caller_may(x, jobs[i].owner, jobs[i].team, jobs[i].visibility, ACTION_READ);
+                }
             }
             more = more && count > 0 && id[0] == '\0';
             filter.before = count > 0 ? jobs[count - 1].id : NULL;
@@ -606,6 +620,7 @@ void datasets_delete(struct exchange *x)
 {
     const char *name = exchange_param(x, "name");
     char id[STORAGE_ID];
+    bool hidden = false;
     struct error err;
     enum dataset_kind kind;
     error_clear(&err);
@@ -613,8 +628,10 @@ void datasets_delete(struct exchange *x)
         respond_error(x, &err);
     else if (kind != DATASET_OURS)
         dataset_respond_missing(x, name, "");
-    else if (find_user(x, name, id, &err))
+    else if (find_user(x, name, id, &hidden, &err))
         respond_error(x, &err);
+    else if (id[0] != '\0' && hidden)
+        respond_problem(x, PROBLEM_CONFLICT, "A job of somebody else uses the data set %s and is not finished.", name);
     else if (id[0] != '\0')
         respond_problem(x, PROBLEM_CONFLICT, "Job %s uses the data set %s and is not finished.", id, name);
     else if (dataset_remove(root_of(x), name, &err))
@@ -625,13 +642,27 @@ void datasets_delete(struct exchange *x)
     }
 }
 
+void datasets_patch(struct exchange *x)
+{
+    const char *name = exchange_param(x, "name");
+    enum visibility visibility = VISIBILITY_TEAM;
+    struct error err;
+    error_clear(&err);
+    if (!visibility_patch(x, &visibility))
+        return;
+    if (dataset_visibility_set(root_of(x), name, visibility, &err))
+        respond_error(x, &err);
+    else
+        dataset_respond(x, 200, name);
+}
+
 void uploads_show(struct exchange *x)
 {
     const char *hash = exchange_param(x, "sha256");
     int64_t bytes;
     struct error err;
     error_clear(&err);
-    if (dataset_part_bytes(root_of(x), owner_of(x), hash, &bytes, &err)) {
+    if (dataset_part_bytes(root_of(x), caller_name(x), hash, &bytes, &err)) {
         respond_error(x, &err);
         return;
     }

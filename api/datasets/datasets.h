@@ -9,6 +9,7 @@ void datasets_list(struct exchange *x);
 void datasets_show(struct exchange *x);
 void datasets_preview(struct exchange *x);
 void datasets_division(struct exchange *x);
+void datasets_patch(struct exchange *x);
 void datasets_delete(struct exchange *x);
 void uploads_show(struct exchange *x);
 

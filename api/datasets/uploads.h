@@ -16,6 +16,7 @@
 #include "core/base/hash.h"
 #include "core/base/work.h"
 #include "core/data/uploads/collection.h"
+#include "storage/jobs/viewer.h"
 
 struct api_upload;
 
@@ -24,11 +25,12 @@ struct upload_request {
     const struct collection_format *format;
     const struct api_converter *converter; /* converter, for formats that need it; borrowed */
     struct collection_options options;     /* upload_begin() copies its texts */
-    char hash[HASH_TEXT]; /* SHA-256 of the whole upload in hex, which the client announced; "": not announced */
-    int64_t offset;       /* bytes that arrived in earlier requests */
-    int64_t most;         /* upper limit of the bytes of the whole upload */
-    int64_t stored;       /* upper limit of the bytes that the stored values take */
-    char owner[128];      /* name of the token that uploads and owns the partial file; "": none */
+    char hash[HASH_TEXT];       /* SHA-256 of the whole upload in hex, which the client announced; "": not announced */
+    int64_t offset;             /* bytes that arrived in earlier requests */
+    int64_t most;               /* upper limit of the bytes of the whole upload */
+    int64_t stored;             /* upper limit of the bytes that the stored values take */
+    enum visibility visibility; /* who may see the data set */
+    char owner[128];            /* name of the token that uploads and owns the partial file; "": none */
     /* counts the place of the upload, and its temporary files; upload_begin() takes it over, also after an error */
     struct ledger_account account;
 };

@@ -160,7 +160,8 @@ static void write_answer(const struct sink *out, const struct api_route *route, 
 
 static void write_operation(const struct sink *out, const struct api_route *route)
 {
-    static const char *const scopes[] = {"", "read", "submit", "admin", "operator", "trainer"};
+    static const char *const scopes[] = {"", "read", "submit", "manage", "admin", "operator", "trainer"};
+    static const char *const rights[RIGHTS] = {"", "nothing", "trainer", "read", "use", "change", "delete"};
     char method[8];
     size_t length = strlen(route->method);
     for (size_t i = 0; i <= length; i++) {
@@ -170,6 +171,7 @@ static void write_operation(const struct sink *out, const struct api_route *rout
     sink_begin_object(out, method);
     sink_text(out, "operationId", route->name);
     sink_text(out, "summary", route->summary);
+    sink_text(out, "x-motifd-right", rights[route->right]);
     write_parameters(out, route);
     write_body(out, route);
     sink_begin_object(out, "responses");
@@ -299,9 +301,10 @@ static enum status write_components(const struct api *api, struct json_sink *jso
     sink_begin_object(out, "token");
     sink_text(out, "type", "http");
     sink_text(out, "scheme", "bearer");
-    sink_text(
-        out, "description",
-        "The scopes are read, submit and admin; each includes the previous ones. On loopback no token is needed.");
+    sink_text(out, "description",
+              "The scopes are read, submit, manage and admin; each includes the previous ones. On loopback no token is "
+              "needed. "
+              "x-motifd-right of an operation is what it does with the job, study or data set that its path names.");
     sink_end_object(out);
     sink_end_object(out);
     sink_begin_object(out, "schemas");

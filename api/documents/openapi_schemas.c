@@ -40,7 +40,8 @@ const struct openapi_schema openapi_schemas[] = {
     {"InferenceAnswer", "model_name text, model_version text, *id text, outputs [InferenceOutput]", NULL, false},
     {"Fault", "*pointer text, *parameter text, detail text", NULL, false},
     {"Dataset",
-     "name text, sha256 text, bytes integer, format text, options object, *stated object, created_at time, kind text, "
+     "name text, *owner text?, *team text?, *visibility Visibility, sha256 text, bytes integer, format text, options "
+     "object, *stated object, created_at time, kind text, "
      "target text, samples integer, shape object, values object, *rate integer, *columns [object], *lengths object, "
      "*label_lengths object, longest integer, vocabulary [object], *groups [object], boxes integer, "
      "*recognised Recognised, *warnings [Warning], *first [object], *division Division, *kinds [DatasetKind]",
@@ -95,6 +96,10 @@ const struct openapi_schema openapi_schemas[] = {
     {"Upload", "sha256 text, received integer", NULL, false},
     {"Health", "status text", NULL, false},
     {"State", NULL, "{'enum':['queued','running','paused','succeeded','failed','cancelled']}", false},
+    {"Visibility", NULL,
+     "{'description':'who may see it: its owner, the team of the owner, or everyone on this server',"
+     "'enum':['private','team','everyone']}",
+     false},
     {"Task", NULL, "{'enum':['train','evaluate']}", false},
     {"RequestedState", NULL,
      "{'description':'The state that a client requested and that the running job has not reached yet.',"
@@ -115,7 +120,8 @@ const struct openapi_schema openapi_schemas[] = {
      NULL, false},
     {"LearningRate", "from number, to number, curve text", NULL, false},
     {"Job",
-     "id text, kind text, preset text?, name text?, owner text?, tags [text], task Task, state State, requested_state "
+     "id text, kind text, preset text?, name text?, owner text?, team text?, visibility Visibility, tags [text], task "
+     "Task, state State, requested_state "
      "RequestedState?, blocked text?, priority integer, "
      "threads integer, executor text?, ranks integer, traceparent text?, study text?, *config object, *facts object, "
      "*warnings [Fault], plan [Phase], "
@@ -126,7 +132,8 @@ const struct openapi_schema openapi_schemas[] = {
      "error object?, created_at time, started_at time?, finished_at time?, links {text}",
      NULL, false},
     {"JobItem",
-     "id text, *kind text, *preset text?, *name text?, *owner text?, *tags [text], *task Task, *state State, "
+     "id text, *kind text, *preset text?, *name text?, *owner text?, *team text?, *visibility Visibility, *tags "
+     "[text], *task Task, *state State, "
      "*requested_state RequestedState?, *blocked text?, *priority integer, *threads integer, *executor text?, *ranks "
      "integer, "
      "*traceparent text?, *study text?, *config object, *facts object, *warnings [Fault], *plan [Phase], *from From?, "
@@ -136,7 +143,7 @@ const struct openapi_schema openapi_schemas[] = {
      NULL, false},
     {"NewStudy",
      "kind text, *preset text?, *config object, *name Name?, *grid Grid?, *seeds Seeds?, *priority Priority, "
-     "*threads Threads, *ranks Ranks, *executor Executor, *from From?, *tags Tags?",
+     "*threads Threads, *ranks Ranks, *executor Executor, *from From?, *tags Tags?, *visibility Visibility",
      NULL, true},
     {"Grid", NULL,
      "{'description':'the values of each field; the study has a job for each combination','type':'object',"
@@ -148,11 +155,13 @@ const struct openapi_schema openapi_schemas[] = {
      "'maximum':1000}",
      false},
     {"StudyItem",
-     "id text, kind text, preset text?, name text?, owner text?, state State, grid {[Value]}, seeds integer, "
+     "id text, kind text, preset text?, name text?, owner text?, team text?, visibility Visibility, state State, grid "
+     "{[Value]}, seeds integer, "
      "count integer, states {integer}, fraction number, created_at time, finished_at time?, links {text}",
      NULL, false},
     {"Study",
-     "id text, kind text, preset text?, name text?, owner text?, state State, grid {[Value]}, seeds integer, "
+     "id text, kind text, preset text?, name text?, owner text?, team text?, visibility Visibility, state State, grid "
+     "{[Value]}, seeds integer, "
      "count integer, states {integer}, fraction number, created_at time, finished_at time?, links {text}, "
      "*jobs [JobItem], *table StudyTable",
      NULL, false},
@@ -181,13 +190,14 @@ const struct openapi_schema openapi_schemas[] = {
      false},
     {"NewJobBase",
      "kind text, *preset text?, *config object, *name Name, *priority Priority, *threads Threads, "
-     "*ranks Ranks, *executor Executor, *from From?, *tags Tags?",
+     "*ranks Ranks, *executor Executor, *from From?, *tags Tags?, *visibility Visibility",
      NULL, true},
     {"Tags", NULL,
      "{'description':'words by which lists can be filtered','type':'array','maxItems':16,"
      "'items':{'type':'string','minLength':1,'maxLength':63}}",
      false},
-    {"JobPatch", "*name Name?, *priority Priority, *tags Tags?", NULL, true},
+    {"JobPatch", "*name Name?, *priority Priority, *tags Tags?, *visibility Visibility", NULL, true},
+    {"Sharing", "visibility Visibility", NULL, true},
     {"Estimate",
      "dry_run flag, kind text, preset text?, name text?, priority integer, threads integer, config object, "
      "facts object, warnings [Fault], phase text?, plan [Phase], parameters integer, samples integer, flops_per_sample "

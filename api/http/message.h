@@ -10,14 +10,18 @@
 
 #include "core/base/buf.h"
 #include "core/base/ledger.h"
+#include "storage/jobs/viewer.h"
 
 struct api_upload;
 
-/* What a token allows; each scope includes the previous ones. A route requires at least one scope. */
+/* What a token allows; each scope includes the previous ones. A route requires at least one scope. Each scope of a
+ * token is a role (rights/rights.h), which decides what it allows with the jobs and data sets of others. The numbers
+ * are stored. */
 enum api_scope {
     API_SCOPE_NONE,
-    API_SCOPE_READ,
-    API_SCOPE_SUBMIT,
+    API_SCOPE_READ,   /* reader */
+    API_SCOPE_SUBMIT, /* member */
+    API_SCOPE_MANAGE, /* manager of the token's team */
     API_SCOPE_ADMIN,
     API_SCOPE_OPERATOR, /* of no stored token: the caller could read the key beside the database (auth.h) */
     API_SCOPE_TRAINER /* for routes only: the caller must be the job's trainer and send the token of the job's lease */
@@ -50,8 +54,8 @@ struct api_request {
     size_t body_bytes;
     struct api_upload *upload; /* open upload, on routes that take the body as a stream; else NULL */
     enum api_scope scope;      /* scope of the caller's token; ADMIN if the daemon needs no tokens */
-    /* for the audit log; who: name of the client's token; peer: address of the client; NULL means "" */
-    const char *who, *peer;
+    /* who: name of the client's token; team: its team; peer: address of the client; NULL means "" */
+    const char *who, *team, *peer;
     /* The adapter chooses the id (letters, digits, '-'). If it is "", api_handle() generates one. */
     char id[API_REQUEST_ID];
 };
@@ -84,6 +88,7 @@ struct api_response {
      * sends the events of `events_job` ("": of all jobs) whose ids exceed `events_after`, in the format of
      * event_write(). With `events_stored`, the stream ends after the events that are stored when it opens. */
     bool events, events_stored;
+    struct viewer events_viewer; /* only events of jobs that this viewer may see */
     char events_job[32];
     int64_t events_after;
     const char *route; /* pattern of the route, for logs; "" when no route matched; static */

@@ -24,7 +24,8 @@ static const struct path_parameter {
      "caller's own; for queries of a model, the newest job with a checkpoint",
      127},
     {"seq", DIGITS LETTERS, "^([0-9]{1,18}|latest)$", "sequence number of a checkpoint, or latest", 18},
-    {"name", DIGITS LETTERS ".-_", "^[a-z0-9_-][a-z0-9._-]{0,63}$", "name of an artifact, a data set or a file", 64},
+    {"name", DIGITS LETTERS ".:-_", "^[a-z0-9:_-][a-z0-9._:-]{0,63}$",
+     "name of an artifact, a data set (NAME, TEAM:NAME or :NAME) or a file", 64},
     {"sha256", DIGITS "abcdef", "^[0-9a-f]{64}$", "SHA-256 of an upload", 64},
     {"kind", DIGITS LETTERS "-_", "^[a-z0-9_-]{1,40}$", "name of a method", 40},
 };

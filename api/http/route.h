@@ -59,6 +59,18 @@ struct api_dialect {
                                             meaning; both may be NULL */
 };
 
+/* What a route does with the job, study or data set that its path names (rights/access.h checks it). */
+enum api_right {
+    RIGHT_UNSTATED, /* no row may have it: api_create() fails */
+    RIGHT_NOTHING,  /* the path names no object; an answer contains only what the caller may read */
+    RIGHT_TRAINER,  /* the caller is the job's trainer (API_SCOPE_TRAINER) */
+    RIGHT_READ,
+    RIGHT_USE,
+    RIGHT_CHANGE,
+    RIGHT_DELETE,
+    RIGHTS
+};
+
 #define ROUTE_PARAMS 3
 #define ROUTE_PARAM_BYTES 128
 /* under this name, handlers find the item of a query, whatever the pattern calls the path parameter */
@@ -78,6 +90,7 @@ struct api_route {
     const struct api_answer *answers;
     void (*handle)(struct exchange *x);
     const struct api_dialect *dialect; /* NULL: the rules of this API */
+    enum api_right right;
 };
 
 struct route_table { /* everything is borrowed */

@@ -8,6 +8,7 @@
 #include "api/jobs/job_document.h"
 #include "api/jobs/job_spec.h"
 #include "api/jobs/jobs.h"
+#include "api/rights/caller.h"
 #include "protocol/faults.h"
 #include "storage/storage.h"
 
@@ -86,7 +87,9 @@ void evaluation_read(struct exchange *x)
     bool more;
     if (!exchange_job(x, &job))
         return;
-    struct storage_job_filter filter = {.by_state = true,
+    const struct viewer viewer = caller_viewer(x);
+    struct storage_job_filter filter = {.viewer = &viewer,
+                                        .by_state = true,
                                         .state = JOB_SUCCEEDED,
                                         .by_task = true,
                                         .task = JOB_EVALUATE,
@@ -163,6 +166,7 @@ static void store_evaluation(struct exchange *x, const struct storage_job *job,
         .executor = x->api->options.executors[0],
         .source_job = job->id,
         .source_checkpoint = checkpoint.seq,
+        .visibility = job->visibility == VISIBILITY_PRIVATE ? VISIBILITY_PRIVATE : VISIBILITY_TEAM,
     };
     submit_and_respond(x, &submit, body);
 }

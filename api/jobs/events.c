@@ -8,6 +8,7 @@
 #include "api/http/exchange.h"
 #include "api/jobs/job_document.h"
 #include "api/jobs/jobs.h"
+#include "api/rights/caller.h"
 #include "protocol/json.h"
 #include "storage/storage.h"
 
@@ -130,7 +131,7 @@ static bool is_over(struct exchange *x, const struct storage_job *job, int64_t a
     struct storage_event *events;
     size_t count = 0;
     return is_final(job_state_name(job->state)) &&
-           !storage_event_read(x->api->options.storage, job->id, after, 1, &x->arena, &events, &count, err) &&
+           !storage_event_read(x->api->options.storage, job->id, NULL, after, 1, &x->arena, &events, &count, err) &&
            count == 0;
 }
 
@@ -160,6 +161,7 @@ static void open_stream(struct exchange *x, const struct storage_job *job)
     response_header(response, "Cache-Control", "no-store");
     response_header(response, "X-Accel-Buffering", "no");
     response->events = response->status == 200;
+    response->events_viewer = caller_viewer(x);
     response->events_after = after;
     response->events_stored = job != NULL && exchange_query_flag(x, "stored");
     (void)snprintf(response->events_job, sizeof response->events_job, "%s", job != NULL ? job->id : "");

@@ -7,6 +7,7 @@
 
 #include "api/http/exchange.h"
 #include "api/jobs/checkpoint_pick.h"
+#include "api/rights/caller.h"
 #include "protocol/config_json.h"
 #include "storage/storage.h"
 
@@ -188,10 +189,10 @@ static void config_document(struct exchange *x, const struct storage_job *job)
 
 /* Names of the members of a job document, in the order of the document. */
 static const char *const member_names[] = {
-    "id",         "kind",        "preset",  "name",       "owner", "tags",        "task",   "state",  "requested_state",
-    "blocked",    "priority",    "threads", "executor",   "ranks", "traceparent", "study",  "config", "facts",
-    "warnings",   "plan",        "from",    "evaluation", "phase", "progress",    "result", "error",  "created_at",
-    "started_at", "finished_at", "links"};
+    "id",          "kind",     "preset",          "name",    "owner",      "team",       "visibility",  "tags",
+    "task",        "state",    "requested_state", "blocked", "priority",   "threads",    "executor",    "ranks",
+    "traceparent", "study",    "config",          "facts",   "warnings",   "plan",       "from",        "evaluation",
+    "phase",       "progress", "result",          "error",   "created_at", "started_at", "finished_at", "links"};
 #define MEMBERS (sizeof member_names / sizeof member_names[0])
 
 /* Which members of a job document are written. `fields` has commas at both ends, such as ",id,name,". */
@@ -296,6 +297,8 @@ static void write_origin(const struct view *v)
     show_text(v, "preset", job->preset);
     show_text(v, "name", job->name);
     show_text(v, "owner", job->owner);
+    show_text(v, "team", job->team);
+    show_text(v, "visibility", visibility_name(job->visibility));
     if (shows(v, "tags"))
         stored_json(&v->x->json, "tags", job->tags != NULL ? job->tags : "[]");
     show_text(v, "task", job->task == JOB_EVALUATE ? "evaluate" : "train");
@@ -377,9 +380,12 @@ bool exchange_job(struct exchange *x, struct storage_job *job)
 {
     struct error err;
     error_clear(&err);
-    enum status status = storage_job_get(x->api->options.storage, exchange_param(x, "id"), &x->arena, job, &err);
+    const char *id = exchange_param(x, "id");
+    enum status status = x->match.route->right == RIGHT_TRAINER /* whose right to the job is checked already */
+                             ? storage_job_get(x->api->options.storage, id, &x->arena, job, &err)
+                             : caller_job(x, id, job, &err);
     if (status == STATUS_NOT_FOUND)
-        respond_problem(x, PROBLEM_NOT_FOUND, "There is no job %s.", exchange_param(x, "id"));
+        respond_problem(x, PROBLEM_NOT_FOUND, "There is no job %s.", id);
     else if (status)
         respond_error(x, &err);
     return !status;

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "api/queries/queries.h"
+#include "api/rights/caller.h"
 
 bool job_name_is_id(const char *text)
 {
@@ -31,8 +32,13 @@ static enum status newest(struct exchange *x, const char *owner, bool with_model
     struct storage_job *jobs;
     size_t count;
     bool more;
-    const struct storage_job_filter filter = {
-        .owner = owner, .by_task = true, .task = JOB_TRAIN, .has_checkpoint = with_model, .limit = 1};
+    const struct viewer viewer = caller_viewer(x);
+    const struct storage_job_filter filter = {.viewer = &viewer,
+                                              .owner = owner,
+                                              .by_task = true,
+                                              .task = JOB_TRAIN,
+                                              .has_checkpoint = with_model,
+                                              .limit = 1};
     id[0] = '\0';
     enum status status = storage_job_list(x->api->options.storage, &filter, &x->arena, &jobs, &count, &more, err);
     if (!status && count > 0)
@@ -61,7 +67,8 @@ enum status job_name_find(struct exchange *x, const char *wanted, bool with_mode
     struct storage_job *jobs;
     size_t count;
     bool more;
-    const struct storage_job_filter filter = {.name = wanted, .limit = 2};
+    const struct viewer viewer = caller_viewer(x);
+    const struct storage_job_filter filter = {.viewer = &viewer, .name = wanted, .limit = 2};
     (void)snprintf(id, STORAGE_ID, "%s", job_name_is_id(wanted) ? wanted : "");
     if (job_name_is_id(wanted) || wanted[0] == '\0')
         return STATUS_OK;

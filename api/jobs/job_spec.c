@@ -113,6 +113,14 @@ bool job_integer_read(const struct config_field *member, const cJSON *value, int
     return true;
 }
 
+bool job_visibility_read(const cJSON *value, enum visibility *out, struct api_faults *faults)
+{
+    if (visibility_parse(cJSON_GetStringValue(value), out))
+        return true;
+    api_faults_add(faults, "/visibility", "must be private, team or everyone");
+    return false;
+}
+
 static bool tag_read(const cJSON *item, size_t number, struct buf *out, struct api_faults *faults)
 {
     char pointer[32];
@@ -250,14 +258,19 @@ static void read_from(struct reading *r, const cJSON *value)
     (void)snprintf(r->spec->from_job, sizeof r->spec->from_job, "%s", job->valuestring);
 }
 
+static void read_visibility(struct reading *r, const cJSON *value)
+{
+    (void)job_visibility_read(value, &r->spec->visibility, r->faults);
+}
+
 static const struct member {
     const char *name;
     void (*read)(struct reading *r, const cJSON *value);
 } members[] = {
     /* kind comes first, because the readers of other members use it */
-    {"kind", read_kind},         {"preset", read_preset},   {"config", read_config}, {"name", read_name},
-    {"priority", read_priority}, {"threads", read_threads}, {"ranks", read_ranks},   {"from", read_from},
-    {"executor", read_executor}, {"tags", read_tags},
+    {"kind", read_kind},         {"preset", read_preset},   {"config", read_config},         {"name", read_name},
+    {"priority", read_priority}, {"threads", read_threads}, {"ranks", read_ranks},           {"from", read_from},
+    {"executor", read_executor}, {"tags", read_tags},       {"visibility", read_visibility},
 };
 #define MEMBERS (sizeof members / sizeof members[0])
 

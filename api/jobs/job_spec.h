@@ -37,6 +37,7 @@ struct api_job_spec {
     char executor[16];           /* "": the daemon chooses */
     int ranks;                   /* 0: the daemon chooses */
     void *config;                /* the resolved configuration; owned: api_job_spec_close() frees it */
+    enum visibility visibility;  /* who may see the job (storage/jobs/viewer.h) */
     char tags[JOB_TAGS_TEXT];    /* JSON list of texts; "": none */
     char from_job[STORAGE_NAME]; /* id, name or "latest": the job from whose checkpoint this one starts; "": none */
     struct storage_checkpoint_pick from_checkpoint; /* the checkpoint of from_job; undefined if from_job is "" */
@@ -56,6 +57,10 @@ bool job_spec_member(const char *name, struct name_guess *guess);
 /* The following functions read single members of a job, which other request bodies have too. Each returns false after
  * it has added a fault. */
 bool job_name_read(const cJSON *value, char name[STORAGE_NAME], struct api_faults *faults);
+struct exchange;
+/* Reads the body {"visibility": ...} of a PATCH. False: the function has responded. */
+bool visibility_patch(struct exchange *x, enum visibility *out);
+bool job_visibility_read(const cJSON *value, enum visibility *out, struct api_faults *faults);
 /* Writes the tags as a JSON list. */
 bool job_tags_read(const cJSON *value, char tags[JOB_TAGS_TEXT], struct api_faults *faults);
 /* Reads an integer member of a body by its row. */

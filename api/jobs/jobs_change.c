@@ -46,6 +46,7 @@ static bool expected_version(struct exchange *x, const struct storage_job *job, 
 struct patch_values { /* the values to which the members of storage_job_patch point */
     char name[STORAGE_NAME], tags[JOB_TAGS_TEXT];
     int priority;
+    enum visibility visibility;
 };
 
 static void read_patch(const cJSON *body, struct storage_job_patch *patch, struct patch_values *values,
@@ -66,6 +67,9 @@ static void read_patch(const cJSON *body, struct storage_job_patch *patch, struc
             (void)snprintf(values->tags, sizeof values->tags, "[]");
             if (cJSON_IsNull(item) || job_tags_read(item, values->tags, faults))
                 patch->tags = values->tags;
+        } else if (strcmp(item->string, "visibility") == 0) {
+            if (job_visibility_read(item, &values->visibility, faults))
+                patch->visibility = &values->visibility;
         } else {
             char pointer[128];
             fault_pointer(pointer, "", item->string);
@@ -73,9 +77,34 @@ static void read_patch(const cJSON *body, struct storage_job_patch *patch, struc
             name_guess_offer(&guess, "name");
             name_guess_offer(&guess, "priority");
             name_guess_offer(&guess, "tags");
-            name_guess_fault(&guess, "a member that can be changed (name, priority and tags can)", pointer, faults);
+            name_guess_offer(&guess, "visibility");
+            name_guess_fault(&guess, "a member that can be changed (name, priority, tags and visibility can)", pointer,
+                             faults);
         }
     }
+}
+
+bool visibility_patch(struct exchange *x, enum visibility *out)
+{
+    cJSON *body = exchange_object(x);
+    struct api_faults *faults = arena_zalloc(&x->arena, 1, sizeof *faults);
+    if (body != NULL && faults == NULL)
+        respond_problem(x, PROBLEM_UNAVAILABLE, "There is not enough memory at the moment.");
+    if (body == NULL || faults == NULL) {
+        cJSON_Delete(body);
+        return false;
+    }
+    JSON_EACH (item, body) {
+        char pointer[128];
+        fault_pointer(pointer, "", item->string);
+        if (strcmp(item->string, "visibility") != 0)
+            api_faults_add(faults, pointer, "cannot be changed; visibility can");
+    }
+    (void)job_visibility_read(cJSON_GetObjectItemCaseSensitive(body, "visibility"), out, faults);
+    cJSON_Delete(body);
+    if (faults->count > 0)
+        respond_faults(x, PROBLEM_INVALID, "pointer", faults);
+    return faults->count == 0;
 }
 
 void jobs_patch(struct exchange *x)
@@ -105,7 +134,9 @@ void jobs_patch(struct exchange *x)
     if (!expected_version(x, &job, &patch.expected_version))
         return;
     enum status status = storage_job_patch(x->api->options.storage, job.id, &patch, &err);
-    if (status == STATUS_CONFLICT && patch.expected_version != 0) {
+    if (status == STATUS_CONFLICT && err.pointer[0] != '\0') {
+        respond_problem(x, PROBLEM_CONFLICT, "%s: change that of study %s.", err.message, job.study);
+    } else if (status == STATUS_CONFLICT && patch.expected_version != 0) {
         respond_problem(x, PROBLEM_PRECONDITION,
                         "Another request changed the job in the meantime: read it again and repeat the change.");
     } else if (status) {

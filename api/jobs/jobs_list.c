@@ -7,6 +7,7 @@
 #include "api/http/cursor.h"
 #include "api/http/query_check.h"
 #include "api/jobs/job_document.h"
+#include "api/rights/caller.h"
 #include "protocol/faults.h"
 
 /* The names of the columns by which a list can be sorted, besides members of the result. */
@@ -15,6 +16,7 @@ static const char *const orders[] = {"created_at", "started_at", "finished_at", 
 
 struct listing {
     struct exchange *x;
+    struct viewer viewer;
     struct storage_job_filter filter;
     char before[STORAGE_ID];
     char sort[80];
@@ -167,7 +169,9 @@ static bool read_filter(struct listing *l)
 {
     struct exchange *x = l->x;
     const char *state = exchange_query(x, "state"), *study = exchange_query(x, "study");
+    l->viewer = caller_viewer(x);
     l->filter = (struct storage_job_filter){
+        .viewer = &l->viewer,
         .by_state = state != NULL,
         .kind = exchange_query(x, "kind"),
         .name = exchange_query(x, "name"),
@@ -201,7 +205,7 @@ static bool read_cursor(struct listing *l, const char *identity)
         return true;
     /* The page of a sorted list begins after the last job of the previous page. Storage sorts by the values of this
      * job, so the job must still exist. */
-    if (!storage_job_get(x->api->options.storage, l->before, &x->arena, &last, &err))
+    if (!caller_job(x, l->before, &last, &err))
         return true;
     respond_problem(x, PROBLEM_BAD_QUERY, "cursor: its job was deleted; read the list again from its beginning.");
     return false;

@@ -5,7 +5,9 @@
 #include <string.h>
 
 #include "api/jobs/job_document.h"
+#include "api/datasets/dataset_names.h"
 #include "api/jobs/job_name.h"
+#include "api/rights/caller.h"
 #include "core/base/hash.h"
 #include "protocol/config_json.h"
 
@@ -43,17 +45,12 @@ void repeat_respond(struct exchange *x, enum storage_submit_outcome outcome, con
     }
 }
 
-static const char *owner_of(const struct exchange *x)
-{
-    return x->request->who != NULL ? x->request->who : "";
-}
-
 /* Adds a fault if a job requests more threads than all running jobs of its token together may use, because such a job
  * could never start. threads: the sum over all ranks. */
 static void share_check_threads(const struct exchange *x, int threads, struct api_faults *faults)
 {
     int64_t most = x->api->options.share.threads;
-    if (most > 0 && threads > most && owner_of(x)[0] != '\0') {
+    if (most > 0 && threads > most && caller_name(x)[0] != '\0') {
         api_faults_add(faults, "/threads",
                        "must be at most %lld over all ranks, the limit of all running jobs of a token; "
                        "got %d",
@@ -68,16 +65,16 @@ static bool share_has_room(struct exchange *x)
     int64_t most = x->api->options.share.job_bytes, bytes = 0;
     struct error err;
     error_clear(&err);
-    if (most <= 0 || owner_of(x)[0] == '\0')
+    if (most <= 0 || caller_name(x)[0] == '\0')
         return true;
-    if (storage_owner_bytes(x->api->options.storage, owner_of(x), &bytes, &err)) {
+    if (storage_owner_bytes(x->api->options.storage, caller_name(x), &bytes, &err)) {
         respond_error(x, &err);
         return false;
     }
     if (bytes >= most) {
         respond_problem(x, PROBLEM_FORBIDDEN,
                         "The jobs of this token keep %lld bytes of checkpoints and files; the limit is %lld. "
-                        "Ask a user whose token has the scope admin to delete finished jobs.",
+                        "Delete finished jobs.",
                         (long long)bytes, (long long)most);
         return false;
     }
@@ -122,6 +119,7 @@ bool submission_admit(struct exchange *x, struct storage_submit *row, const cJSO
     const char *trace = exchange_header(x, "traceparent");
     row->trace = trace != NULL && traceparent_valid(trace) ? trace : NULL; /* as W3C Trace Context requires */
     row->owner = x->request->who;
+    row->team = x->request->team;
     row->owner_limit = x->api->options.share.jobs;
     if (!repeat_key(x, &row->key))
         return false;
@@ -159,7 +157,7 @@ static enum status find_source(struct exchange *x, struct api_job_spec *spec, in
     char id[STORAGE_ID];
     enum status status = job_name_find(x, spec->from_job, true, id, err);
     if (!status)
-        status = storage_job_get(x->api->options.storage, id, &x->arena, &source, err);
+        status = caller_job(x, id, &source, err);
     if (status == STATUS_NOT_FOUND) {
         api_faults_add(faults, "/from/job", "there is no job %.80s; must be an id, a name or latest", spec->from_job);
         return STATUS_INVALID;
@@ -197,7 +195,20 @@ enum status submission_read(struct exchange *x, const cJSON *body, bool of_study
                                         .of_study = of_study};
     size_t before = faults->count + faults->more;
     *s = (struct submission){.seq = 0};
-    enum status status = job_spec_read(&rules, body, &s->spec, faults, err);
+    const char *kind = cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(body, "kind"));
+    const struct method *method = kind != NULL ? api_method(x->api, kind) : NULL;
+    const cJSON *config = cJSON_GetObjectItemCaseSensitive(body, "config");
+    enum status status = method != NULL && cJSON_IsObject(config)
+                             ? dataset_names_resolve(x, method, config, "/config", faults, err)
+                             : STATUS_OK;
+    if (!status && faults->count + faults->more > before)
+        status = error_set(err, STATUS_INVALID, "", "the job names no data set");
+    if (!status)
+        status = job_spec_read(&rules, body, &s->spec, faults, err);
+    if (!status)
+        status = dataset_names_check(x, s->spec.method, s->spec.config, "/config", faults, err);
+    if (!status && faults->count + faults->more > before)
+        return error_set(err, STATUS_INVALID, "", "the job names no data set");
     if (!status)
         status = find_source(x, &s->spec, &s->seq, faults, err);
     if (!status)
@@ -239,6 +250,7 @@ enum status submission_row(struct exchange *x, const struct submission *s, struc
         .threads = spec->threads,
         .executor = spec->executor,
         .ranks = spec->ranks,
+        .visibility = spec->visibility,
         .source_job = spec->from_job[0] != '\0' ? spec->from_job : NULL,
         .source_checkpoint = s->seq,
     };

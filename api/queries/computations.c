@@ -16,6 +16,7 @@
 #include "api/queries/inputs.h"
 #include "api/queries/queries.h"
 #include "api/queries/query_routes.h"
+#include "api/rights/caller.h"
 #include "storage/storage.h"
 
 enum { LAYERS_MAX = 64, CODE_MAX = 65536 };
@@ -250,7 +251,7 @@ static void find_job(struct exchange *x, struct recovery *r, const cJSON *body, 
         api_faults_add(r->faults, "/checkpoint", CHECKPOINT_PICK_RULE);
         return;
     }
-    enum status status = storage_job_get(storage, job->valuestring, &x->arena, &r->job, &inner);
+    enum status status = caller_job(x, job->valuestring, &r->job, &inner);
     if (status == STATUS_NOT_FOUND) {
         api_faults_add(r->faults, "/job", "no job has this id");
         return;

@@ -9,7 +9,9 @@
 #include "api/jobs/checkpoint_pick.h"
 #include "api/jobs/job_document.h"
 #include "protocol/config_json.h"
+#include "api/datasets/dataset_names.h"
 #include "api/queries/query_routes.h"
+#include "api/rights/caller.h"
 #include "core/data/dataset.h"
 #include "storage/files/dataset.h"
 
@@ -297,7 +299,7 @@ static enum status read_members(struct exchange *x, struct query_request *a, con
     }
     struct error why;
     error_clear(&why);
-    enum status status = storage_job_get(x->api->options.storage, with->valuestring, &x->arena, &a->with, &why);
+    enum status status = caller_job(x, with->valuestring, &a->with, &why);
     if (status == STATUS_NOT_FOUND)
         api_faults_add(a->faults, "/with", "no job has this id");
     else if (status)
@@ -392,6 +394,23 @@ static bool find_checkpoints(struct exchange *x, struct query_request *a)
            (a->query->takes != METHOD_TAKES_MODEL || find_checkpoint(x, a, &a->with, latest, &a->with_checkpoint));
 }
 
+/* Replaces the names of data sets among the parameters by their folders. False: the function has responded. */
+static bool find_datasets(struct exchange *x, struct query_request *a)
+{
+    struct error err;
+    error_clear(&err);
+    bool query = a->query->verb == METHOD_GET;
+    if (a->query->dataset_parameters == NULL || a->parameters == NULL)
+        return true;
+    enum status status = dataset_names_resolve_fields(x, a->query->parameters, a->query->dataset_parameters,
+                                                      a->parameters, query ? "" : "/", a->faults, &err);
+    if (status)
+        respond_error(x, &err);
+    else if (a->faults->count > 0)
+        respond_faults(x, PROBLEM_INVALID, query ? "parameter" : "pointer", a->faults);
+    return !status && a->faults->count == 0;
+}
+
 bool query_request_read(struct exchange *x, struct query_request *a)
 {
     a->pick = (struct storage_checkpoint_pick){.by = STORAGE_LATEST};
@@ -400,7 +419,7 @@ bool query_request_read(struct exchange *x, struct query_request *a)
         return false;
     if (a->query->item != NULL)
         a->item = strtoll(exchange_param(x, ROUTE_ITEM), NULL, 10);
-    return query_request_prepare(x, a) && read_request(x, a) && find_checkpoints(x, a);
+    return query_request_prepare(x, a) && read_request(x, a) && find_datasets(x, a) && find_checkpoints(x, a);
 }
 
 void query_request_close(struct query_request *a)

@@ -312,7 +312,8 @@ static void add_query(struct query_routes *r, const struct method *method, const
                            .request_schema = request,
                            .query = parameters_of(r, &merged, media_types),
                            .answers = answers_of(r, &merged, schemas->answer),
-                           .handle = r->handlers.query};
+                           .handle = r->handlers.query,
+                           .right = RIGHT_READ};
 }
 
 static void add_computation(struct query_routes *r, const struct method *method,
@@ -341,7 +342,8 @@ static void add_computation(struct query_routes *r, const struct method *method,
                                                .media_types = json_types,
                                                .request_schema = "NewComputation",
                                                .answers = answers,
-                                               .handle = r->handlers.computation};
+                                               .handle = r->handlers.computation,
+                                               .right = RIGHT_NOTHING};
 }
 
 /* Returns whether an earlier query has already made this route. */

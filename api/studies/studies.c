@@ -12,6 +12,7 @@
 #include "api/models/model_cache.h"
 #include "api/studies/study_document.h"
 #include "api/studies/study_spec.h"
+#include "api/rights/caller.h"
 
 #define LIST "studies"
 
@@ -140,6 +141,8 @@ static void store(struct submitting *s, const char *grid, const cJSON *body)
         return;
     for (size_t i = 1; i < s->spec.count; i++) {
         s->rows[i].owner = first->owner;
+        s->rows[i].team = first->team;
+        s->rows[i].visibility = first->visibility;
         s->rows[i].trace = first->trace;
     }
     const struct storage_study_submit study = {
@@ -217,7 +220,9 @@ void studies_list(struct exchange *x)
         respond_problem(x, PROBLEM_BAD_QUERY, "cursor: is not from this list.");
         return;
     }
-    const struct storage_study_filter filter = {.name = exchange_query(x, "name"),
+    const struct viewer viewer = caller_viewer(x);
+    const struct storage_study_filter filter = {.viewer = &viewer,
+                                                .name = exchange_query(x, "name"),
                                                 .owner = exchange_query(x, "owner"),
                                                 .kind = exchange_query(x, "kind"),
                                                 .before = cursor != NULL ? before : NULL,
@@ -265,7 +270,8 @@ static enum status find_named(struct exchange *x, const char *wanted, struct sto
 {
     bool latest = strcmp(wanted, "latest") == 0, more;
     const char *who = x->request->who;
-    struct storage_study_filter filter = {.name = latest ? NULL : wanted, .limit = latest ? 1 : 2};
+    const struct viewer viewer = caller_viewer(x);
+    struct storage_study_filter filter = {.viewer = &viewer, .name = latest ? NULL : wanted, .limit = latest ? 1 : 2};
     if (latest && who != NULL && who[0] != '\0')
         filter.owner = who;
     enum status status = storage_study_list(x->api->options.storage, &filter, &x->arena, studies, count, &more, err);
@@ -352,6 +358,19 @@ void studies_pause(struct exchange *x)
 void studies_resume(struct exchange *x)
 {
     request(x, JOB_EVENT_RESUME, "resumed");
+}
+
+void studies_patch(struct exchange *x)
+{
+    enum visibility visibility = VISIBILITY_TEAM;
+    struct error err;
+    error_clear(&err);
+    if (!visibility_patch(x, &visibility))
+        return;
+    if (storage_study_share(x->api->options.storage, exchange_param(x, "id"), visibility, &err))
+        respond_error(x, &err);
+    else
+        respond_study(x, 200, exchange_param(x, "id"), false);
 }
 
 static void forget_model(struct exchange *x, const struct storage_job *job)

@@ -12,6 +12,7 @@ void studies_chart(struct exchange *x);
 void studies_cancel(struct exchange *x);
 void studies_pause(struct exchange *x);
 void studies_resume(struct exchange *x);
+void studies_patch(struct exchange *x);
 void studies_delete(struct exchange *x);
 
 /* If the path names a study by its name or as `latest`, replaces the path parameter by the id of the study. False: the

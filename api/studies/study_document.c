@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "api/jobs/job_document.h"
+#include "api/rights/caller.h"
 #include "core/methods/method.h"
 #include "core/metrics/interval.h"
 #include "protocol/json.h"
@@ -316,6 +317,8 @@ bool exchange_study(struct exchange *x, struct storage_study *study)
     struct error err;
     error_clear(&err);
     enum status status = storage_study_get(x->api->options.storage, exchange_param(x, "id"), &x->arena, study, &err);
+    if (!status && !caller_may(x, study->owner, study->team, study->visibility, ACTION_READ))
+        status = STATUS_NOT_FOUND;
     if (status == STATUS_NOT_FOUND)
         respond_problem(x, PROBLEM_NOT_FOUND, "There is no study %s.", exchange_param(x, "id"));
     else if (status)
@@ -369,6 +372,8 @@ static void write_members(struct exchange *x, const struct storage_study *study)
     sink_text(out, "preset", study->preset[0] != '\0' ? study->preset : NULL);
     sink_text(out, "name", study->name[0] != '\0' ? study->name : NULL);
     sink_text(out, "owner", study->owner[0] != '\0' ? study->owner : NULL);
+    sink_text(out, "team", study->team[0] != '\0' ? study->team : NULL);
+    sink_text(out, "visibility", visibility_name(study->visibility));
     sink_text(out, "state", job_state_name(state_of(study)));
     stored_json(&x->json, "grid", study->grid);
     sink_integer(out, "seeds", study->seeds);

@@ -9,6 +9,7 @@
 #include "api/jobs/job_document.h"
 #include "api/transfer/attestation.h"
 #include "api/transfer/transfer.h"
+#include "api/rights/caller.h"
 #include "core/base/hash.h"
 
 #define PIECE (1u << 20)
@@ -87,7 +88,9 @@ static void name_stream(const struct storage_checkpoint *checkpoint, char name[S
 /* Writes the newest evaluation of the job, or null. */
 static enum status write_evaluation(struct making *m, struct error *err)
 {
-    struct storage_job_filter filter = {.by_state = true,
+    const struct viewer viewer = caller_viewer(m->x);
+    struct storage_job_filter filter = {.viewer = &viewer,
+                                        .by_state = true,
                                         .state = JOB_SUCCEEDED,
                                         .by_task = true,
                                         .task = JOB_EVALUATE,

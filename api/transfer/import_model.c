@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "api/datasets/dataset_names.h"
 #include "api/formats/safetensors.h"
 #include "api/http/exchange.h"
 #include "api/jobs/job_document.h"
@@ -56,6 +57,11 @@ enum status import_model_open(struct exchange *x, struct import_model *model, co
         error_clear(err);
         return config_error(faults, pointer, err);
     }
+    struct error refused;
+    error_clear(&refused);
+    status = dataset_names_import(x, model->method, model->config, &refused);
+    if (status)
+        return error_set(err, status, pointer, "%s", refused.message);
     model->config_text = api_config_write(&model->method->config, model->config);
     return model->config_text != NULL ? STATUS_OK : error_memory(err, "a configuration");
 }
@@ -138,6 +144,7 @@ void import_respond(struct exchange *x, struct storage_import *import)
     import->name = name != NULL ? name : import->name;
     const char *fault = job_name_fault(import->name);
     import->owner = x->request->who;
+    import->team = x->request->team;
     import->owner_bytes = x->api->options.share.job_bytes;
     if (!repeat_key(x, &import->key))
         return;
@@ -151,8 +158,7 @@ void import_respond(struct exchange *x, struct storage_import *import)
         (void)error_set(&err, STATUS_INVALID, "/name", "%s; ?name= sets another name", fault);
         respond_error(x, &err);
     } else if (storage_job_import(x->api->options.storage, import, id, &outcome, &err) == STATUS_LIMIT) {
-        respond_problem(x, PROBLEM_FORBIDDEN, "%s. Ask a user whose token has the scope admin to delete finished jobs.",
-                        err.message);
+        respond_problem(x, PROBLEM_FORBIDDEN, "%s. Delete finished jobs.", err.message);
     } else if (err.code) {
         respond_error(x, &err);
     } else {

@@ -12,9 +12,14 @@
 
 bool dataset_name_good(const char *name)
 {
-    static const char allowed[] = "abcdefghijklmnopqrstuvwxyz0123456789._-";
-    size_t length = strlen(name);
-    return length > 0 && length < 64 && strchr("._-", name[0]) == NULL && strspn(name, allowed) == length;
+    static const char allowed[] = "abcdefghijklmnopqrstuvwxyz0123456789._-",
+                      of_team[] = "abcdefghijklmnopqrstuvwxyz0123456789-";
+    size_t length = strlen(name), team = strcspn(name, ":");
+    const char *within = team < length ? name + team + 1 : name;
+    if (team < length && (team == 0 || name[0] == '-' || strspn(name, of_team) != team))
+        return false;
+    return within[0] != '\0' && length < 64 && strchr("._-", within[0]) == NULL &&
+           strspn(within, allowed) == strlen(within);
 }
 
 /* Reports that a data set does not exist, and suggests the data set whose name is most similar, if there is one. */
@@ -140,7 +145,11 @@ enum status operator_folder(const char *root, const char *name, const char *kind
 {
     struct error cause = {0};
     enum status status = dataset_folder(root, name, folder, &cause);
-    if (status == STATUS_NOT_FOUND)
+    bool of_kind = false;
+    char path[DATASET_PATH + 256];
+    for (int i = 0; !status && !of_kind && files[i]; i++)
+        of_kind = snprintf(path, sizeof path, "%s/%s", folder, files[i]) < (int)sizeof path && access(path, F_OK) == 0;
+    if (status == STATUS_NOT_FOUND || (!status && !of_kind))
         return no_folder(root, name, kind, files, err);
     return status ? error_set(err, status, NULL, "%s", cause.message) : STATUS_OK;
 }

@@ -1,5 +1,6 @@
 /* Data sets are folders inside one folder that the operator chooses; a job selects one by name. A name is never a path:
- * it consists of small letters, digits, '.', '-' and '_' and begins with a letter or a digit. */
+ * it consists of small letters, digits, '.', '-' and '_' and begins with a letter or a digit. The name of a team and a
+ * colon may come before it (TEAM:NAME); all of it has at most 63 characters. */
 #ifndef MOTIF_CORE_DATA_DATASET_H
 #define MOTIF_CORE_DATA_DATASET_H
 

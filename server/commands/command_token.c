@@ -18,14 +18,16 @@
 
 static const struct config_field option_table[] = {
     OPTION_TEXT("name", "NAME", "name of the token; needed by create and revoke"),
-    OPTION_TEXT("scope", "SCOPE", "read, submit or admin (submit)"),
+    OPTION_TEXT("role", "ROLE", "reader, member, manager or admin (member)"),
+    OPTION_TEXT("scope", "SCOPE", "the same: read, submit, manage or admin"),
+    OPTION_TEXT("team", "TEAM", "team of the token (the team without a name)"),
     OPTION_INTEGER("days", "N", NULL, 1, API_TOKEN_DAYS_MAX, "days until the token expires, 1 to 36500 (never)"),
     OPTION_TEXT("db", "FILE", "the database of the daemon (MOTIFD_DB, or " SETTINGS_DB ")"),
     OPTIONS_END,
 };
 static const char *const lines[] = {
-    "token create --name NAME [--scope read|submit|admin] [--days 1..36500] [--db FILE]", "token list [--db FILE]",
-    "token revoke --name NAME [--db FILE]", NULL};
+    "token create --name NAME [--team TEAM] [--role reader|member|manager|admin] [--days 1..36500] [--db FILE]",
+    "token list [--db FILE]", "token revoke --name NAME [--db FILE]", NULL};
 static const struct command_usage usage = {
     .name = "token",
     .lines = lines,
@@ -34,12 +36,13 @@ static const struct command_usage usage = {
         "database contains a valid token requires a token with every request (Authorization: Bearer TOKEN). `create`\n"
         "prints the token once; the database stores only its hash. A running daemon applies the change at once. Only\n"
         "the daemon's own user and root may use this command.\n"
-        "  read    look at jobs, metrics and motifs\n"
-        "  submit  also start, pause, resume and cancel jobs\n"
-        "  admin   also delete\n",
+        "  reader   looks at the jobs and data sets of the team (scope read)\n"
+        "  member   also submits jobs and uploads, and changes and deletes what is the token's own (scope submit)\n"
+        "  manager  also changes and deletes what belongs to others of the team (scope manage)\n"
+        "  admin    may do everything with everything (scope admin)\n",
     .options = option_table,
-    .example = "  motifd token create --name laptop --scope submit --days 90\n"
-               "  motifd token revoke --name laptop\n",
+    .example = "  motifd token create --name ann --team proteins --role member --days 90\n"
+               "  motifd token revoke --name ann\n",
     .least = 1,
     .most = 1,
 };
@@ -68,7 +71,10 @@ static enum status read_request(const struct options *given, struct token_option
                   : revoke ? API_TOKEN_REVOKE
                            : API_TOKEN_LIST,
         .name = options_has(given, "name") ? options_value(given, "name") : "",
-        .scope = options_has(given, "scope") ? options_value(given, "scope") : "submit",
+        .team = options_has(given, "team") ? options_value(given, "team") : "",
+        .scope = options_has(given, "role")    ? options_value(given, "role")
+                 : options_has(given, "scope") ? options_value(given, "scope")
+                                               : "submit",
     };
     if (!create && !revoke && strcmp(verb, "list") != 0)
         return error_set(err, STATUS_INVALID, NULL, "%.40s is not an action: use create, list or revoke", verb);
@@ -76,8 +82,10 @@ static enum status read_request(const struct options *given, struct token_option
         return STATUS_INVALID;
     options->request.days = (int)days;
     if (auth_scope_parse(options->request.scope) == API_SCOPE_NONE) {
-        return error_set(err, STATUS_INVALID, NULL, "--scope must be read, submit or admin; got %.40s",
-                         options->request.scope);
+        return error_set(err, STATUS_INVALID, NULL,
+                         "--%s must be reader, member, manager or admin, or as a scope read, submit, manage or admin; "
+                         "got %.40s",
+                         options_has(given, "role") ? "role" : "scope", options->request.scope);
     }
     if (db != NULL && strlen(db) >= sizeof options->settings.db)
         return error_set(err, STATUS_INVALID, NULL, "--db must be shorter than %zu bytes", sizeof options->settings.db);
@@ -85,7 +93,8 @@ static enum status read_request(const struct options *given, struct token_option
         memcpy(options->settings.db, db, strlen(db) + 1);
     if ((create || revoke) && options->request.name[0] == '\0')
         return error_set(err, STATUS_INVALID, NULL, "--name is needed");
-    return create ? auth_check_name(options->request.name, err) : STATUS_OK;
+    enum status status = create ? auth_check_name(options->request.name, err) : STATUS_OK;
+    return create && !status ? auth_check_team(options->request.team, err) : status;
 }
 
 /* ---- while a daemon runs ------------------------------------------------------------------------------------ */
@@ -134,6 +143,8 @@ static enum status ask_daemon(const struct token_options *options, bool *answere
     }
     if (request->action == API_TOKEN_CREATE)
         buf_format(&path, "&scope=%s", request->scope);
+    if (request->action == API_TOKEN_CREATE && request->team[0] != '\0')
+        buf_format(&path, "&team=%s", request->team);
     if (request->action == API_TOKEN_CREATE && request->days > 0)
         buf_format(&path, "&days=%d", request->days);
     status = buf_status(&path, "the request", err);

@@ -14,9 +14,14 @@
 #define STATIC "MOTIFD_TOKEN"
 
 static const char *const scope_names[] = {
-    [API_SCOPE_NONE] = "none",
-    [API_SCOPE_READ] = "read",
-    [API_SCOPE_SUBMIT] = "submit",
+    [API_SCOPE_NONE] = "none",     [API_SCOPE_READ] = "read",   [API_SCOPE_SUBMIT] = "submit",
+    [API_SCOPE_MANAGE] = "manage", [API_SCOPE_ADMIN] = "admin",
+};
+/* the names of the roles that these scopes are */
+static const char *const role_names[] = {
+    [API_SCOPE_READ] = "reader",
+    [API_SCOPE_SUBMIT] = "member",
+    [API_SCOPE_MANAGE] = "manager",
     [API_SCOPE_ADMIN] = "admin",
 };
 
@@ -81,12 +86,13 @@ void auth_demand(struct auth *auth)
     atomic_store(&auth->required, true);
 }
 
-enum api_scope auth_scope(const struct auth *auth, const char *authorization, char name[AUTH_NAME])
+enum api_scope auth_scope(const struct auth *auth, const char *authorization, char name[AUTH_NAME],
+                          char team[STORAGE_TEAM])
 {
     uint8_t hash[AUTH_HASH];
     struct storage_token token;
     const enum api_scope otherwise = atomic_load(&auth->required) ? API_SCOPE_NONE : API_SCOPE_ADMIN;
-    name[0] = '\0';
+    name[0] = team[0] = '\0';
     if (authorization == NULL || strncasecmp(authorization, "Bearer ", 7) != 0)
         return otherwise;
     const char *secret = authorization + 7 + strspn(authorization + 7, " ");
@@ -107,13 +113,14 @@ enum api_scope auth_scope(const struct auth *auth, const char *authorization, ch
         token.scope < API_SCOPE_READ || token.scope > API_SCOPE_ADMIN)
         return API_SCOPE_NONE;
     (void)snprintf(name, AUTH_NAME, "%s", token.name);
+    (void)snprintf(team, STORAGE_TEAM, "%s", token.team);
     return (enum api_scope)token.scope;
 }
 
 enum api_scope auth_scope_parse(const char *name)
 {
     for (int scope = API_SCOPE_READ; scope <= API_SCOPE_ADMIN; scope++)
-        if (strcmp(name, scope_names[scope]) == 0)
+        if (strcmp(name, scope_names[scope]) == 0 || strcmp(name, role_names[scope]) == 0)
             return (enum api_scope)scope;
     return API_SCOPE_NONE;
 }
@@ -142,17 +149,32 @@ enum status auth_check_name(const char *name, struct error *err)
     return STATUS_OK;
 }
 
-enum status auth_create(struct storage *storage, const char *name, enum api_scope scope, int64_t expires_at,
-                        char secret[AUTH_SECRET], struct error *err)
+enum status auth_check_team(const char *team, struct error *err)
+{
+    static const char allowed[] = "abcdefghijklmnopqrstuvwxyz0123456789-";
+    size_t length = strlen(team);
+    if (length < STORAGE_TEAM && team[0] != '-' && strspn(team, allowed) == length)
+        return STATUS_OK;
+    return error_set(err, STATUS_INVALID, NULL,
+                     "the name of a team must have 1 to %d small letters, digits and '-', and begin with a letter or a "
+                     "digit",
+                     STORAGE_TEAM - 1);
+}
+
+enum status auth_create(struct storage *storage, const char *name, const char *team, enum api_scope scope,
+                        int64_t expires_at, char secret[AUTH_SECRET], struct error *err)
 {
     struct storage_token token = {.scope = (int)scope, .expires_at = expires_at};
     enum status status = auth_check_name(name, err);
+    if (!status)
+        status = auth_check_team(team, err);
     if (status)
         return status;
     if (sodium_init() < 0)
         return error_set(err, STATUS_INTERNAL, NULL, "libsodium cannot be initialised");
     make_secret(secret);
     memcpy(token.name, name, strlen(name) + 1);
+    memcpy(token.team, team, strlen(team) + 1);
     hash_token(secret, token.hash);
     return storage_token_add(storage, &token, err);
 }

@@ -1,4 +1,4 @@
-/* Authentication by bearer tokens (RFC 6750); each token has one of three scopes.
+/* Authentication by bearer tokens (RFC 6750); each token has one of four scopes, and a team.
  *
  * A token is "motif_" and 32 random bytes in URL-safe base64. The database stores only its BLAKE2b hash: a stolen
  * database grants nothing, and a lookup by hash compares no secret byte by byte. The daemon requires tokens when it
@@ -42,10 +42,13 @@ void auth_demand(struct auth *auth);
 
 /* Returns the scope that an Authorization header grants; `authorization` is the header's value, NULL when it is
  * missing. `name` receives the name of the token: "" when tokens are not required or the header grants nothing,
- * "MOTIFD_TOKEN" for the static token, "console" for the operator's key. */
-enum api_scope auth_scope(const struct auth *auth, const char *authorization, char name[AUTH_NAME]);
+ * "MOTIFD_TOKEN" for the static token, "console" for the operator's key.
+ * `team` receives the token's team, "" for the team without a name. */
+enum api_scope auth_scope(const struct auth *auth, const char *authorization, char name[AUTH_NAME],
+                          char team[STORAGE_TEAM]);
 
-/* Converts "read", "submit" or "admin" to a scope; any other name is API_SCOPE_NONE. */
+/* Converts "read", "submit", "manage" or "admin", or the name of a role ("reader", "member", "manager"), to a scope;
+ * any other name is API_SCOPE_NONE. */
 enum api_scope auth_scope_parse(const char *name);
 /* The name of a scope; "none" for a number that is no scope. */
 const char *auth_scope_name(enum api_scope scope);
@@ -54,9 +57,13 @@ const char *auth_scope_name(enum api_scope scope);
  * that names of jobs may not contain either (utf8_printable()). */
 enum status auth_check_name(const char *name, struct error *err);
 
-/* Creates a token `name`. `secret` receives its text, which is stored nowhere. expires_at: milliseconds since 1970, 0:
- * never. */
-enum status auth_create(struct storage *storage, const char *name, enum api_scope scope, int64_t expires_at,
-                        char secret[AUTH_SECRET], struct error *err);
+/* Checks the name of a team. STATUS_INVALID: it is not "" and not 1 to 31 small letters, digits and '-', beginning with
+ * a letter or a digit. The names of a team's data sets begin with it. */
+enum status auth_check_team(const char *team, struct error *err);
+
+/* Creates a token `name` of a team ("": the team without a name). `secret` receives its text, which is stored nowhere.
+ * expires_at: milliseconds since 1970, 0: never. */
+enum status auth_create(struct storage *storage, const char *name, const char *team, enum api_scope scope,
+                        int64_t expires_at, char secret[AUTH_SECRET], struct error *err);
 
 #endif

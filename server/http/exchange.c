@@ -46,7 +46,7 @@ struct http_exchange {
                                end of the body */
     struct api_request request;
     struct api_response response;
-    char who[AUTH_NAME], peer[INET6_ADDRSTRLEN], caller[LEDGER_OWNER];
+    char who[AUTH_NAME], team[STORAGE_TEAM], peer[INET6_ADDRSTRLEN], caller[LEDGER_OWNER];
     struct turn turn;
     struct stream *stream; /* NULL unless the answer is an event stream */
     struct timespec started;
@@ -226,6 +226,7 @@ static bool exchange_admit(struct http_exchange *exchange, const char *method, c
     exchange->request.header = header_of;
     exchange->request.header_context = exchange;
     exchange->request.who = exchange->who;
+    exchange->request.team = exchange->team;
     exchange->request.peer = exchange->peer;
     exchange->request.gone = client_gone;
     exchange->request.gone_context = exchange;
@@ -247,7 +248,7 @@ static bool exchange_admit(struct http_exchange *exchange, const char *method, c
     }
     bool has_body = guard_body(&exchange->head, &body_bytes);
     exchange->request.scope =
-        auth_scope(http->options.auth, guard_header(&exchange->head, "Authorization"), exchange->who);
+        auth_scope(http->options.auth, guard_header(&exchange->head, "Authorization"), exchange->who, exchange->team);
     if (!answers_at_once(exchange) && asks_too_often(exchange, &wait)) {
         http->refused_often++;
         exchange_refuse(exchange, 429, "Too many requests",
@@ -334,6 +335,7 @@ static void open_stream(struct http_exchange *exchange)
     struct stream_line line = {
         .context = exchange->connection,
         .caller = exchange->caller,
+        .viewer = &response->events_viewer,
         .fd = descriptor_of(exchange->connection),
         .suspend = suspend_connection,
         .wake = wake_connection,

@@ -38,6 +38,7 @@ struct stream {
     struct stream_line line;
     char caller[STREAM_CALLER];
     char job[STORAGE_ID]; /* id of the job whose events the stream sends; "": all jobs */
+    struct viewer viewer; /* the stream sends only events of jobs that the viewer may see */
     int64_t after;        /* id of the last event that was queued */
     struct buf queue;
     size_t taken; /* bytes of the queue that streams_take() has returned */
@@ -173,10 +174,16 @@ static void feed(struct streams *streams, struct stream *stream, struct arena *a
     struct storage_event *events;
     struct error err = {0};
     size_t count = 0;
-    enum status status = storage_event_read(streams->storage, stream->job[0] != '\0' ? stream->job : NULL,
-                                            stream->after, ROWS, arena, &events, &count, &err);
+    int64_t newest = 0;
+    bool all = stream->job[0] == '\0';
+    enum status status = all ? storage_event_newest(streams->storage, &newest, &err) : STATUS_OK;
+    if (!status)
+        status = storage_event_read(streams->storage, all ? NULL : stream->job, &stream->viewer, stream->after, ROWS,
+                                    arena, &events, &count, &err);
     if (!status) {
         queue_events(streams, stream, events, count, now);
+        if (count == 0 && newest > stream->after)
+            stream->after = newest; /* the next pass need not skip the events of jobs that the viewer may not see */
     } else {
         (void)pthread_mutex_lock(&streams->lock);
         stream->ended = true; /* the job was deleted, or the database cannot be read */
@@ -402,6 +409,7 @@ struct stream *streams_open(struct streams *streams, const struct stream_line *l
         return NULL;
     stream->owner = streams;
     stream->line = *line;
+    stream->viewer = line->viewer != NULL ? *line->viewer : (struct viewer){.sees = VIEWER_SEES_ALL};
     stream->after = after;
     stream->more = true;
     stream->stored = stored;

@@ -42,6 +42,7 @@ struct streams_options {
 struct stream_line { /* The connection of a stream. */
     void *context;
     const char *caller;             /* name of the token, or the address, that opens the stream; copied */
+    const struct viewer *viewer;    /* only events of jobs that it may see are sent; copied; NULL: of all jobs */
     int fd;                         /* socket of the peer, to detect that it disconnected; -1: no detection */
     void (*suspend)(void *context); /* Lets the connection sleep, because nothing is queued. */
     void (*wake)(void *context);    /* Bytes are queued, so call streams_take() again. Called only after `suspend`. */

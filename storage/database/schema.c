@@ -211,7 +211,19 @@ static const char row_digests[] = "CREATE TABLE row_digest("
                                   "  PRIMARY KEY (name, key)"
                                   ") STRICT, WITHOUT ROWID;";
 
-static const struct migration migrations[] = {{.sql = first_version}, {.sql = row_digests}};
+/* Teams (storage/jobs/viewer.h). Tokens and jobs from before have no team. Everybody could see these jobs and studies,
+ * so they stay visible to everyone. The scope `manage` (3) lies between submit (2) and admin, which was 3. */
+static const char teams[] = "ALTER TABLE token ADD COLUMN team TEXT NOT NULL DEFAULT '';"
+                            "UPDATE token SET scope = 4 WHERE scope = 3;"
+                            "ALTER TABLE job ADD COLUMN team TEXT NOT NULL DEFAULT '';"
+                            "ALTER TABLE job ADD COLUMN visibility TEXT NOT NULL DEFAULT 'everyone'"
+                            "  CHECK (visibility IN ('private', 'team', 'everyone'));"
+                            "ALTER TABLE study ADD COLUMN team TEXT NOT NULL DEFAULT '';"
+                            "ALTER TABLE study ADD COLUMN visibility TEXT NOT NULL DEFAULT 'everyone'"
+                            "  CHECK (visibility IN ('private', 'team', 'everyone'));"
+                            "CREATE INDEX job_by_team ON job(team, id);";
+
+static const struct migration migrations[] = {{.sql = first_version}, {.sql = row_digests}, {.sql = teams}};
 const struct schema storage_schema = {migrations, sizeof migrations / sizeof migrations[0]};
 
 #define APPLICATION_ID 0x4D544644 /* "MTFD" */

@@ -302,6 +302,13 @@ static enum status part_bytes(const char *root, const char *owner, int64_t *byte
     return status;
 }
 
+enum status dataset_size(const char *root, const char *name, int64_t *bytes, struct error *err)
+{
+    char path[DATASET_FILES];
+    enum status status = path_of(path, root, name, "", err);
+    return status ? status : folder_bytes(path, NULL, bytes, err);
+}
+
 enum status dataset_bytes(const char *root, const char *owner, int64_t *bytes, struct error *err)
 {
     char path[DATASET_FILES];

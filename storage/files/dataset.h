@@ -3,7 +3,7 @@
  *
  *   NAME/about.json  describes an upload. A folder without this file was made by the operator, and no function here
  *                    changes it.
- *   NAME/...         the data set's other files
+ *   NAME/...         the data set's other files; dataset_owner.h describes NAME and who may see the data set
  *   .uploads/        parts of uploads, named by the announced SHA-256 and a hash of the owner's name, and folders that
  *                    are being filled or removed
  *
@@ -55,6 +55,8 @@ enum status dataset_remove(const char *root, const char *name, struct error *err
 /* Adds up the bytes of the uploads of one owner, or of all owners if `owner` is NULL: all files of complete uploads,
  * and the parts of unfinished uploads that can be resumed. The file DATASET_OWNER of an upload contains its owner. */
 enum status dataset_bytes(const char *root, const char *owner, int64_t *bytes, struct error *err);
+/* Adds the bytes of the files of one upload, which may be deleted meanwhile. */
+enum status dataset_size(const char *root, const char *name, int64_t *bytes, struct error *err);
 #define DATASET_OWNER "owner" /* the file that contains the owner's name */
 
 /* Opens the part of an upload and locks it until it is closed. Every owner has parts of its own (NULL and "": uploads

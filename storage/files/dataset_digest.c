@@ -13,10 +13,17 @@
 #include "core/base/descriptor.h"
 #include "core/base/hash.h"
 #include "storage/files/dataset.h"
+#include "storage/files/dataset_owner.h"
 
 #define BLOCK ((size_t)1 << 16)
 #define REMEDY                                                                                                         \
     "copy the folder of this data set from a backup, or delete the data set, upload it again and compare its jobs"
+
+/* Whether a file has a digest: all files but the list of digests and the visibility, which changes. */
+static bool has_digest(const char *file)
+{
+    return file[0] != '.' && strcmp(file, DATASET_DIGESTS) != 0 && strcmp(file, DATASET_VISIBILITY) != 0;
+}
 
 /* Computes the digest of a file as hex, and adds its size to *bytes. */
 static enum status digest_file(int folder, const char *file, char hex[HASH_TEXT], int64_t *bytes, struct error *err)
@@ -53,7 +60,7 @@ enum status dataset_digests_write(const char *folder, struct error *err)
         return error_set(err, STATUS_IO, NULL, "a data set cannot be read");
     status = dataset_create(folder, DATASET_DIGESTS, &to, err);
     for (const struct dirent *entry; !status && (entry = readdir(dir)) != NULL;) {
-        if (entry->d_name[0] == '.' || strcmp(entry->d_name, DATASET_DIGESTS) == 0)
+        if (!has_digest(entry->d_name))
             continue;
         status = digest_file(dirfd(dir), entry->d_name, hex, &bytes, err);
         if (!status && fprintf(to, "%s  %s\n", hex, entry->d_name) < 0)
@@ -128,7 +135,7 @@ static void see_others(struct comparing *c, const char *path, char *const *names
         size_t i = 0;
         while (i < count && strcmp(names[i], entry->d_name) != 0)
             i++;
-        if (i == count && entry->d_name[0] != '.' && strcmp(entry->d_name, DATASET_DIGESTS) != 0)
+        if (i == count && has_digest(entry->d_name))
             set_fault(c, entry->d_name, "has no digest");
     }
     if (dir != NULL)

@@ -86,16 +86,20 @@ enum status storage_event_append(struct storage *storage, const char *id, const 
     return writer_post(storage, &p->base, err);
 }
 
-static enum status query_events(struct db *db, sqlite3_stmt **stmt, const char *id, int64_t after, int limit,
-                                struct error *err)
+static enum status query_events(struct db *db, sqlite3_stmt **stmt, const char *id, const struct viewer *viewer,
+                                int64_t after, int limit, struct error *err)
 {
     if (id == NULL)
         return db_query(db, stmt, err,
                         "SELECT e.id, j.id, e.type, e.data, e.time FROM event e JOIN job j ON j.num = e.job"
-                        " WHERE e.id > ? ORDER BY e.id LIMIT ?",
-                        "in", after, limit);
+                        " WHERE e.id > ?1 AND " VIEWER_SEES("?3", "?4", "?5") " ORDER BY e.id LIMIT ?2",
+                        "intti", after, limit, VIEWER_VALUES(viewer));
     int64_t job;
-    enum status status = job_number(db, id, &job, err);
+    enum status status =
+        db_integer(db, &job, 0, err, "SELECT num FROM job WHERE id = ?1 AND " VIEWER_SEES("?2", "?3", "?4"), "ttti", id,
+                   VIEWER_VALUES(viewer));
+    if (!status && job == 0)
+        status = error_set(err, STATUS_NOT_FOUND, NULL, "no such job");
     if (status)
         return status;
     return db_query(db, stmt, err,
@@ -104,8 +108,9 @@ static enum status query_events(struct db *db, sqlite3_stmt **stmt, const char *
                     "tiin", id, job, after, limit);
 }
 
-enum status storage_event_read(struct storage *storage, const char *id, int64_t after, int limit, struct arena *arena,
-                               struct storage_event **events, size_t *count, struct error *err)
+enum status storage_event_read(struct storage *storage, const char *id, const struct viewer *viewer, int64_t after,
+                               int limit, struct arena *arena, struct storage_event **events, size_t *count,
+                               struct error *err)
 {
     *events = NULL;
     *count = 0;
@@ -119,7 +124,7 @@ enum status storage_event_read(struct storage *storage, const char *id, int64_t 
     enum status status = reader_begin(storage, &db, err);
     if (status)
         return status;
-    status = query_events(db, &stmt, id, after, limit, err);
+    status = query_events(db, &stmt, id, viewer, after, limit, err);
     while (!status && db_row(db, stmt, &status, err)) {
         struct storage_event *e = &list[*count];
         bool ok = db_copy(stmt, 1, e->job, sizeof e->job);

@@ -85,6 +85,7 @@ static enum status put_job(struct storage *storage, struct db *db, const struct 
         .preset = in->preset,
         .name = in->name,
         .owner = in->owner,
+        .team = in->team,
         .task = JOB_TRAIN,
         .state = JOB_SUCCEEDED,
         .ranks = 1,

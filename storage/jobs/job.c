@@ -91,8 +91,17 @@ static enum status patch_run(struct storage *storage, struct db *db, struct comm
         return status;
     if (p->in->expected_version != 0 && p->in->expected_version != version)
         return error_set(err, STATUS_CONFLICT, NULL, "the job has changed since it was read: read it again");
-    if (p->in->name == NULL && p->in->priority == NULL && p->in->tags == NULL)
+    if (p->in->name == NULL && p->in->priority == NULL && p->in->tags == NULL && p->in->visibility == NULL)
         return STATUS_OK;
+    if (p->in->visibility != NULL) {
+        status = db_run(db, err, "UPDATE job SET visibility = ? WHERE num = ? AND study = ''", "ti",
+                        visibility_name(*p->in->visibility), job);
+        if (!status && db_changes(db) == 0)
+            status = error_set(err, STATUS_CONFLICT, "/visibility",
+                               "the job belongs to a study, and all jobs of a study have the visibility of the study");
+    }
+    if (status)
+        return status;
     if (p->in->name != NULL)
         status = db_run(db, err, "UPDATE job SET name = ? WHERE num = ?", "ti", p->in->name, job);
     if (status)

@@ -34,6 +34,8 @@ enum status job_insert(struct db *db, const char *id, const struct storage_job *
         DB_TEXT("preset", or_empty(job->preset)),
         DB_TEXT("name", or_empty(job->name)),
         DB_TEXT("owner", or_empty(job->owner)),
+        DB_TEXT("team", or_empty(job->team)),
+        DB_TEXT("visibility", visibility_name(job->visibility)),
         DB_INTEGER("task", job->task),
         DB_TEXT("state", job_state_name(job->state)),
         DB_INTEGER("requested_state", job->requested),
@@ -104,6 +106,11 @@ enum status job_row_read(sqlite3_stmt *stmt, struct arena *arena, struct storage
     out->trace = db_text(stmt, 24, arena, &ok);
     out->tags = db_text(stmt, 25, arena, &ok);
     out->study = db_text(stmt, 26, arena, &ok);
+    out->team = db_text(stmt, 27, arena, &ok);
+    char visibility[16] = "";
+    ok = db_copy(stmt, 28, visibility, sizeof visibility) && ok;
+    if (ok && !visibility_parse(visibility, &out->visibility))
+        return error_set(err, STATUS_CORRUPT, NULL, "a job in the database has an unknown visibility");
     return ok ? STATUS_OK : error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory to read a job");
 }
 
@@ -177,7 +184,7 @@ enum status storage_owner_bytes(struct storage *storage, const char *owner, int6
     " AND (?9 IS NULL OR owner = ?9) AND (?10 IS NULL OR preset = ?10)"                                                \
     " AND (?11 = 0 OR EXISTS (SELECT 1 FROM checkpoint AS c WHERE c.job = job.num AND c.complete))"                    \
     " AND (?12 IS NULL OR NOT EXISTS (SELECT 1 FROM json_each(?12) AS f WHERE NOT coalesce(" CONDITION ", 0)))"        \
-    " AND (?14 IS NULL OR study = ?14)"
+    " AND (?14 IS NULL OR study = ?14) AND " VIEWER_SEES("?15", "?16", "?17")
 /* One statement for each index that can select the rows, so that the time for a page depends on the length of the page
  * and not on the size of the table. */
 #define NEWEST FILTERS " AND id < ?1 ORDER BY id DESC LIMIT ?6"
@@ -240,6 +247,12 @@ static enum status query_list(struct db *db, sqlite3_stmt **stmt, const struct s
         code = sqlite3_bind_text(*stmt, 12, f->result, -1, SQLITE_STATIC);
     if (code == SQLITE_OK)
         code = sqlite3_bind_text(*stmt, 14, f->study, -1, SQLITE_STATIC);
+    if (code == SQLITE_OK)
+        code = sqlite3_bind_text(*stmt, 15, f->viewer != NULL ? f->viewer->name : "", -1, SQLITE_STATIC);
+    if (code == SQLITE_OK)
+        code = sqlite3_bind_text(*stmt, 16, f->viewer != NULL ? f->viewer->team : "", -1, SQLITE_STATIC);
+    if (code == SQLITE_OK)
+        code = sqlite3_bind_int64(*stmt, 17, viewer_set(f->viewer));
     if (code == SQLITE_OK && sorted)
         code = sqlite3_bind_text(*stmt, 13, f->sort != NULL ? f->sort : "created_at", -1, SQLITE_STATIC);
     return code == SQLITE_OK ? STATUS_OK : db_fail(db, code, err);

@@ -14,7 +14,7 @@
     "SELECT s.id, s.kind, s.preset, s.name, s.owner, s.grid, s.seeds, s.created_at,"                                   \
     " sum(j.state = 'queued'), sum(j.state = 'running'), sum(j.state = 'paused'), sum(j.state = 'succeeded'),"         \
     " sum(j.state = 'failed'), sum(j.state = 'cancelled'), avg(" FRACTION "), max(j.finished_at),"                     \
-    " sum(j.version) + sum(j.progress_version)"                                                                        \
+    " sum(j.version) + sum(j.progress_version), s.team, s.visibility"                                                  \
     " FROM (SELECT * FROM study WHERE " which ") AS s JOIN job AS j ON j.study = s.id AND j.study <> ''"               \
     " GROUP BY s.id ORDER BY s.id DESC"
 
@@ -40,6 +40,11 @@ static enum status study_row(sqlite3_stmt *stmt, struct arena *arena, struct sto
                            ? sqlite3_column_int64(stmt, 15)
                            : 0;
     out->version = sqlite3_column_int64(stmt, 16);
+    out->team = db_text(stmt, 17, arena, &ok);
+    char visibility[16] = "";
+    ok = db_copy(stmt, 18, visibility, sizeof visibility) && ok;
+    if (ok && !visibility_parse(visibility, &out->visibility))
+        return error_set(err, STATUS_CORRUPT, NULL, "a study in the database has an unknown visibility");
     return ok ? STATUS_OK : error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory to read a study");
 }
 
@@ -82,10 +87,11 @@ enum status storage_study_list(struct storage *storage, const struct storage_stu
     if (list == NULL)
         return error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory to list studies");
     struct db *db = reader_take(storage);
-    enum status status = db_query(db, &stmt, err,
-                                  SELECT("id < ?1 AND (?2 IS NULL OR name = ?2) AND (?3 IS NULL OR owner = ?3)"
-                                         " AND (?4 IS NULL OR kind = ?4) ORDER BY id DESC LIMIT ?5"),
-                                  "ttttn", before, filter->name, filter->owner, filter->kind, limit + 1);
+    enum status status = db_query(
+        db, &stmt, err,
+        SELECT("id < ?1 AND (?2 IS NULL OR name = ?2) AND (?3 IS NULL OR owner = ?3)"
+               " AND (?4 IS NULL OR kind = ?4) AND " VIEWER_SEES("?6", "?7", "?8") " ORDER BY id DESC LIMIT ?5"),
+        "ttttntti", before, filter->name, filter->owner, filter->kind, limit + 1, VIEWER_VALUES(filter->viewer));
     while (!status && db_row(db, stmt, &status, err)) {
         if (*count == (size_t)limit)
             *more = true;
@@ -133,6 +139,7 @@ struct study_change {
     struct command base;
     const char *id;
     enum job_event event;
+    enum visibility visibility;
     int64_t changed; /* number of jobs whose state allowed the request */
 };
 
@@ -177,6 +184,25 @@ enum status storage_study_request(struct storage *storage, const char *id, enum 
     if (request != JOB_EVENT_PAUSE && request != JOB_EVENT_RESUME && request != JOB_EVENT_CANCEL)
         return error_set(err, STATUS_INVALID, NULL, "a request is pause, resume or cancel");
     struct study_change c = {.base = {.run = request_run}, .id = id, .event = request};
+    return writer_call(storage, &c.base, err);
+}
+
+static enum status share_run(struct storage *storage, struct db *db, struct command *command, struct error *err)
+{
+    struct study_change *c = (struct study_change *)command;
+    const char *to = visibility_name(c->visibility);
+    enum status status = db_run(db, err, "UPDATE study SET visibility = ? WHERE id = ?", "tt", to, c->id);
+    if (!status && db_changes(db) == 0)
+        return no_such_study(err);
+    return status ? status
+                  : db_run(db, err,
+                           "UPDATE job SET visibility = ?1, version = version + 1 WHERE study = ?2 AND study <> ''",
+                           "tt", to, c->id);
+}
+
+enum status storage_study_share(struct storage *storage, const char *id, enum visibility visibility, struct error *err)
+{
+    struct study_change c = {.base = {.run = share_run}, .id = id, .visibility = visibility};
     return writer_call(storage, &c.base, err);
 }
 

@@ -24,14 +24,25 @@ static enum status add_run(struct storage *storage, struct db *db, struct comman
         return status;
     if (taken > 0)
         return error_set(err, STATUS_CONFLICT, NULL, "a token of that name exists already");
-    return db_run(db, err, "INSERT INTO token VALUES (?, ?, ?, ?, ?, 0)", "btnii", (const void *)t->hash,
-                  sizeof t->hash, t->name, t->scope, now, t->expires_at);
+    status = db_integer(db, &taken, 0, err, "SELECT count(*) FROM token WHERE name = ? AND team <> '' AND team <> ?",
+                        "tt", t->name, t->team);
+    if (status)
+        return status;
+    if (taken > 0)
+        return error_set(err, STATUS_CONFLICT, NULL,
+                         "a token of that name belonged to another team, whose jobs and data sets still name it as "
+                         "their owner: choose another name");
+    return db_run(db, err,
+                  "INSERT INTO token(hash, name, scope, created_at, expires_at, revoked, team)"
+                  " VALUES (?, ?, ?, ?, ?, 0, ?)",
+                  "btniit", (const void *)t->hash, sizeof t->hash, t->name, t->scope, now, t->expires_at, t->team);
 }
 
 enum status storage_token_add(struct storage *storage, const struct storage_token *token, struct error *err)
 {
     struct change c = {.base = {.run = add_run}, .token = token};
-    if (token->name[0] == '\0' || memchr(token->name, '\0', sizeof token->name) == NULL)
+    if (token->name[0] == '\0' || memchr(token->name, '\0', sizeof token->name) == NULL ||
+        memchr(token->team, '\0', sizeof token->team) == NULL)
         return error_set(err, STATUS_INVALID, NULL, "a token needs a name of 1 to 63 bytes");
     return writer_call(storage, &c.base, err);
 }
@@ -60,7 +71,7 @@ static enum status read_row(sqlite3_stmt *stmt, struct storage_token *out, struc
     memset(out, 0, sizeof *out);
     if (hash == NULL)
         return error_set(err, STATUS_CORRUPT, NULL, "a token has no hash");
-    if (!db_copy(stmt, 1, out->name, sizeof out->name))
+    if (!db_copy(stmt, 1, out->name, sizeof out->name) || !db_copy(stmt, 6, out->team, sizeof out->team))
         return error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory to read a token");
     memcpy(out->hash, hash, sizeof out->hash);
     out->scope = sqlite3_column_int(stmt, 2);
@@ -76,7 +87,7 @@ enum status storage_token_find(struct storage *storage, const uint8_t hash[32], 
     sqlite3_stmt *stmt;
     struct db *db = reader_take(storage);
     enum status status = db_query(db, &stmt, err,
-                                  "SELECT hash, name, scope, created_at, expires_at, revoked FROM token"
+                                  "SELECT hash, name, scope, created_at, expires_at, revoked, team FROM token"
                                   " WHERE hash = ?2 AND" LIVE,
                                   "ib", clock_now_ms(), (const void *)hash, (size_t)32);
     if (!status) {
@@ -109,7 +120,7 @@ enum status storage_token_list(struct storage *storage, struct arena *arena, str
             status = error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory to list tokens");
         else
             status = db_query(db, &stmt, err,
-                              "SELECT hash, name, scope, created_at, expires_at, revoked FROM token"
+                              "SELECT hash, name, scope, created_at, expires_at, revoked, team FROM token"
                               " ORDER BY created_at, name",
                               "");
         while (!status && *count < (size_t)rows && db_row(db, stmt, &status, err))

@@ -40,6 +40,8 @@ static const struct {
     {"reader", API_SCOPE_READ},  {"writer", API_SCOPE_SUBMIT}, {"late", API_SCOPE_NONE}, {"taken", API_SCOPE_NONE},
 };
 
+static char team[STORAGE_TEAM]; /* of the last token that auth_scope() found */
+
 static struct {
     char folder[64], path[80];
     struct storage *storage;
@@ -65,7 +67,7 @@ static void check_open(void)
     char name[AUTH_NAME];
     FUZZ_CHECK(auth_init(&kept.auth, kept.storage, false, "", NULL) == STATUS_INVALID);
     FUZZ_CHECK(auth_init(&kept.auth, kept.storage, true, "", NULL) == STATUS_OK);
-    FUZZ_CHECK(auth_scope(&kept.auth, NULL, name) == API_SCOPE_ADMIN && name[0] == '\0');
+    FUZZ_CHECK(auth_scope(&kept.auth, NULL, name, team) == API_SCOPE_ADMIN && name[0] == '\0');
 }
 
 /* Checks that a token grants the scope that it was created with. */
@@ -73,7 +75,8 @@ static void check_made(void)
 {
     char line[AUTH_SECRET + 16], name[AUTH_NAME];
     (void)snprintf(line, sizeof line, "Bearer %s", kept.made);
-    FUZZ_CHECK(strcmp(auth_scope_name(auth_scope(&kept.auth, line, name)), "read") == 0 && strcmp(name, "made") == 0);
+    FUZZ_CHECK(strcmp(auth_scope_name(auth_scope(&kept.auth, line, name, team)), "read") == 0 &&
+               strcmp(name, "made") == 0);
     FUZZ_CHECK(auth_scope_parse("god") == API_SCOPE_NONE);
 }
 
@@ -96,8 +99,8 @@ static void start(void)
         FUZZ_CHECK(storage_token_add(kept.storage, &token, NULL) == STATUS_OK);
     }
     FUZZ_CHECK(storage_token_revoke(kept.storage, "taken", NULL) == STATUS_OK);
-    FUZZ_CHECK(auth_create(kept.storage, "made", auth_scope_parse("read"), 0, kept.made, NULL) == STATUS_OK);
-    FUZZ_CHECK(auth_create(kept.storage, "", API_SCOPE_READ, 0, kept.made, NULL) == STATUS_INVALID);
+    FUZZ_CHECK(auth_create(kept.storage, "made", "", auth_scope_parse("read"), 0, kept.made, NULL) == STATUS_OK);
+    FUZZ_CHECK(auth_create(kept.storage, "", "", API_SCOPE_READ, 0, kept.made, NULL) == STATUS_INVALID);
     FUZZ_CHECK(auth_init(&kept.auth, kept.storage, true, "static", NULL) == STATUS_OK && kept.auth.required);
     auth_demand(&kept.auth);
     check_made();
@@ -182,7 +185,7 @@ static void check_token(const char *authorization)
     } else {
         FUZZ_CHECK(!trainer_token(authorization));
     }
-    FUZZ_CHECK(auth_scope(&kept.auth, authorization, name) == granted &&
+    FUZZ_CHECK(auth_scope(&kept.auth, authorization, name, team) == granted &&
                (granted != API_SCOPE_NONE) == (name[0] != '\0'));
 }
 

@@ -373,12 +373,14 @@ class Run:
         for verb in ("pause", "resume", "cancel"):
             example("POST", f"{study}/{verb}", names=slow)
             self.await_study(slow["id"], {"pause": "paused", "resume": "running", "cancel": "cancelled"}[verb])
+        example("PATCH", study, body={"visibility": "everyone"}, names=one)
         example("DELETE", study, names=slow)
         self.trainer(self.daemon.ask("POST", "/v1/jobs", long)[2]["id"])
         example("PUT", "/v1/datasets/{name}", raw=CSV.encode(), headers={"Content-Type": "text/csv"}, names={"name": "table"})
         example("GET", "/v1/datasets")
         for tail in ("", "/division", "/preview"):
             example("GET", "/v1/datasets/{name}" + tail, names={"name": "table"})
+        example("PATCH", "/v1/datasets/{name}", body={"visibility": "private"}, names={"name": "table"})
         example("DELETE", "/v1/datasets/{name}", names={"name": "table"})
         example("GET", "/v1/uploads/{sha256}", names={"sha256": self.broken_upload((CSV + TABLE * 200).encode())})
         example("GET", "/v1/kinds")

@@ -394,7 +394,8 @@ int ask_bytes(struct api_fixture *f, const char *method, const char *target, con
                                   .body = body,
                                   .body_bytes = bytes,
                                   .scope = f->scope,
-                                  .who = f->who};
+                                  .who = f->who,
+                                  .team = f->team};
     api_handle(f->api, &request, &f->response);
     f->open = true;
     f->header_count = 0;

@@ -39,7 +39,8 @@ struct api_fixture {
     const char *headers[16][2];
     size_t header_count;
     enum api_scope scope;
-    const char *who; /* name of the token that the requests use; NULL: none */
+    const char *who;  /* name of the token that the requests use; NULL: none */
+    const char *team; /* its team; NULL: the team without a name */
     struct api_response response;
     bool open;  /* the response has not been closed yet */
     char *body; /* body of the response, including the bytes that read() delivered, with a NUL behind it */

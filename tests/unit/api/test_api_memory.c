@@ -45,6 +45,7 @@ static const struct request_case writes[] = {
     {"POST", "/v1/studies/@/cancel", NULL, 202, STUDY, {NULL}, {NULL}, false},
     {"POST", "/v1/studies/@/pause", NULL, 202, STUDY, {NULL}, {NULL}, false},
     {"POST", "/v1/studies/@/resume", NULL, 202, PAUSED_STUDY, {NULL}, {NULL}, false},
+    {"PATCH", "/v1/studies/@", "{\"visibility\":\"private\"}", 200, STUDY, {NULL}, {NULL}, false},
     {"DELETE", "/v1/studies/@", NULL, 204, ENDED_STUDY, {NULL}, {NULL}, false},
     {"DELETE", "/v1/jobs/@", NULL, 204, FINISHED, {NULL}, {NULL}, false},
     {"POST", "/v1/jobs/@/evaluation", "{\"samples\":10}", 201, TRAINED, {"Idempotency-Key"}, {"e@"}, false},
@@ -52,6 +53,7 @@ static const struct request_case writes[] = {
     {"POST", "/v1/imports", "#bundle", 201, NONE, {"Content-Type"}, {"application/octet-stream"}, false},
     {"PUT", "/v1/datasets/new", csv, 201, NONE, {"Content-Type"}, {"text/csv"}, false},
     {"PUT", "/v1/datasets/@", csv, 200, SET, {"Content-Type"}, {"text/csv"}, false},
+    {"PATCH", "/v1/datasets/@", "{\"visibility\":\"everyone\"}", 200, SET, {NULL}, {NULL}, false},
     {"DELETE", "/v1/datasets/@", NULL, 204, SET, {NULL}, {NULL}, false},
 };
 

@@ -106,7 +106,7 @@ static void each_format_is_recognised(void **state)
     assert_int_equal(put(s, "/v1/datasets/four?label=", "text/csv", csv), 400);
     assert_fault(s->f, "label", "1 to 1023 bytes");
     assert_int_equal(put(s, "/v1/datasets/My%20Data", "text/csv", csv), 404);
-    assert_non_null(strstr(text_at(s->f, "/detail"), "name of an artifact, a data set or a file matches ^[a-z0-9"));
+    assert_non_null(strstr(text_at(s->f, "/detail"), "or a file matches ^[a-z0-9"));
     assert_int_equal(put(s, "/v1/datasets/four?label=kind", "text/csv", csv), 422);
     assert_fault(s->f, "", "row 1: no column is called 'kind'; the columns are a, b, label");
     assert_int_equal(ask(s->f, "GET", "/v1/datasets/four", NULL), 404);

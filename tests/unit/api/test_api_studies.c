@@ -224,6 +224,8 @@ static void a_token_cannot_exceed_its_jobs_by_a_study(void **state)
     assert_int_equal(ask(f, "POST", "/v1/studies", "{\"kind\":\"echo\"}"), 403);
     assert_int_equal(ask(f, "POST", study_path(id, "/cancel"), NULL), 403);
     f->scope = API_SCOPE_SUBMIT;
+    assert_int_equal(ask(f, "DELETE", study_path(id, ""), NULL), 409); /* its own, but not finished */
+    f->who = "bert";
     assert_int_equal(ask(f, "DELETE", study_path(id, ""), NULL), 403);
 }
 

@@ -41,11 +41,13 @@ static int teardown(void **state)
     return 0;
 }
 
+static char team[STORAGE_TEAM]; /* of the last token that auth_scope() found */
+
 static enum api_scope scope_of(const struct auth *auth, const char *secret, char name[AUTH_NAME])
 {
     char header[700];
     (void)snprintf(header, sizeof header, "bearer   %s", secret);
-    return auth_scope(auth, header, name);
+    return auth_scope(auth, header, name, team);
 }
 
 static void a_daemon_beyond_loopback_needs_a_token(void **state)
@@ -54,9 +56,9 @@ static void a_daemon_beyond_loopback_needs_a_token(void **state)
     struct error err = {0};
     char name[AUTH_NAME];
     assert_int_equal(auth_init(&auth, storage, true, "", &err), STATUS_OK);
-    assert_int_equal(auth_scope(&auth, NULL, name), API_SCOPE_ADMIN); /* loopback without tokens is open */
+    assert_int_equal(auth_scope(&auth, NULL, name, team), API_SCOPE_ADMIN); /* loopback without tokens is open */
     auth_demand(&auth);
-    assert_int_equal(auth_scope(&auth, NULL, name), API_SCOPE_NONE);
+    assert_int_equal(auth_scope(&auth, NULL, name, team), API_SCOPE_NONE);
     assert_int_equal(auth_init(&auth, storage, false, "", &err), STATUS_INVALID);
     assert_int_equal(auth_init(&auth, storage, false, "of the environment", &err), STATUS_OK);
     fault_sqlite_after(0, 10 /* SQLITE_IOERR */, true);
@@ -65,7 +67,7 @@ static void a_daemon_beyond_loopback_needs_a_token(void **state)
     sodium_fails = true;
     assert_int_equal(auth_init(&auth, storage, true, "", &err), STATUS_INTERNAL);
     char secret[AUTH_SECRET];
-    assert_int_equal(auth_create(storage, "a", API_SCOPE_READ, 0, secret, &err), STATUS_INTERNAL);
+    assert_int_equal(auth_create(storage, "a", "", API_SCOPE_READ, 0, secret, &err), STATUS_INTERNAL);
     sodium_fails = false;
 }
 
@@ -73,8 +75,8 @@ static void each_token_gives_its_scope(void **state)
 {
     struct auth auth;
     char read[AUTH_SECRET], admin[AUTH_SECRET], name[AUTH_NAME], most[600];
-    assert_int_equal(auth_create(storage, "reader", API_SCOPE_READ, 0, read, NULL), STATUS_OK);
-    assert_int_equal(auth_create(storage, "boss", API_SCOPE_ADMIN, 0, admin, NULL), STATUS_OK);
+    assert_int_equal(auth_create(storage, "reader", "", API_SCOPE_READ, 0, read, NULL), STATUS_OK);
+    assert_int_equal(auth_create(storage, "boss", "", API_SCOPE_ADMIN, 0, admin, NULL), STATUS_OK);
     assert_int_equal(auth_init(&auth, storage, false, "", NULL), STATUS_OK); /* the stored tokens suffice */
     assert_int_equal(auth_init(&auth, storage, true, "of the environment", NULL), STATUS_OK);
     assert_int_equal(scope_of(&auth, read, name), API_SCOPE_READ);
@@ -85,7 +87,7 @@ static void each_token_gives_its_scope(void **state)
     assert_string_equal(name, "MOTIFD_TOKEN");
     assert_int_equal(scope_of(&auth, "of the environmenu", name), API_SCOPE_NONE);
     assert_int_equal(scope_of(&auth, "", name), API_SCOPE_NONE);
-    assert_int_equal(auth_scope(&auth, "Basic dXNlcjpwYXNz", name), API_SCOPE_NONE);
+    assert_int_equal(auth_scope(&auth, "Basic dXNlcjpwYXNz", name, team), API_SCOPE_NONE);
     memset(most, 'x', sizeof most);
     most[513] = '\0';
     assert_int_equal(scope_of(&auth, most, name), API_SCOPE_NONE);
@@ -109,7 +111,7 @@ static void unknown_scopes_give_nothing(void **state)
     for (int i = 0; i < 2; i++) {
         char called[8];
         (void)snprintf(called, sizeof called, "odd%d", i);
-        assert_int_equal(auth_create(storage, called, (enum api_scope)scopes[i], 0, secret, NULL), STATUS_OK);
+        assert_int_equal(auth_create(storage, called, "", (enum api_scope)scopes[i], 0, secret, NULL), STATUS_OK);
         assert_int_equal(auth_init(&auth, storage, true, "", NULL), STATUS_OK);
         assert_int_equal(scope_of(&auth, secret, name), API_SCOPE_NONE);
         assert_int_equal(storage_token_revoke(storage, called, NULL), STATUS_OK);
@@ -142,7 +144,7 @@ static void the_key_gives_the_operators_scope(void **state)
     memcpy(key, auth.key, sizeof key);
     key[strlen(key) - 2] ^= 1;
     assert_true(scope_of(&auth, key, name) < API_SCOPE_OPERATOR);
-    assert_true(auth_scope(&auth, NULL, name) < API_SCOPE_OPERATOR);
+    assert_true(auth_scope(&auth, NULL, name, team) < API_SCOPE_OPERATOR);
     assert_int_equal(auth_init(&next, storage, true, "", NULL), STATUS_OK);
     assert_true(scope_of(&next, auth.key, name) < API_SCOPE_OPERATOR); /* each start makes a new key */
 }
@@ -174,11 +176,12 @@ static void the_list_has_columns(void **state)
 {
     static const char wide[] = "a-name-that-is-wider-than-its-column";
     const struct api_token_request list = {.action = API_TOKEN_LIST};
-    const struct api_token_request wrong = {.action = API_TOKEN_CREATE, .name = "a", .scope = "god"};
-    const struct api_token_request forever = {.action = API_TOKEN_CREATE, .name = "for ever", .scope = "read"};
+    const struct api_token_request wrong = {.action = API_TOKEN_CREATE, .name = "a", .team = "", .scope = "god"};
+    const struct api_token_request forever = {
+        .action = API_TOKEN_CREATE, .name = "for ever", .team = "", .scope = "read"};
     char secret[AUTH_SECRET], line[200];
     struct buf out;
-    assert_int_equal(auth_create(storage, wide, API_SCOPE_SUBMIT, 0, secret, NULL), STATUS_OK);
+    assert_int_equal(auth_create(storage, wide, "", API_SCOPE_SUBMIT, 0, secret, NULL), STATUS_OK);
     buf_init(&out, 8192);
     assert_int_equal(tokens_do(storage, &wrong, &out, NULL), STATUS_INVALID);
     assert_int_equal(tokens_do(storage, &forever, &out, NULL), STATUS_OK);

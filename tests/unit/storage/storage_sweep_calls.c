@@ -184,7 +184,8 @@ static enum status read_events(struct fixture *f)
     for (int all = 0; all < 2 && status == STATUS_OK; all++) {
         struct storage_event *events;
         size_t count;
-        status = storage_event_read(f->storage, all ? NULL : made.done, 2, 100, &f->arena, &events, &count, &f->err);
+        status =
+            storage_event_read(f->storage, all ? NULL : made.done, NULL, 2, 100, &f->arena, &events, &count, &f->err);
         for (size_t i = 0; status == STATUS_OK && i < count; i++)
             answer_add("%lld %s %s %s\n", (long long)events[i].id, events[i].job, events[i].type, events[i].data);
     }

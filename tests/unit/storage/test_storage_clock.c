@@ -35,7 +35,7 @@ static int64_t assert_in_order(struct fixture *f)
     struct storage_event *events;
     size_t count;
     OK(storage_flush(f->storage, &f->err));
-    OK(storage_event_read(f->storage, NULL, 0, 1000, &f->arena, &events, &count, &f->err));
+    OK(storage_event_read(f->storage, NULL, NULL, 0, 1000, &f->arena, &events, &count, &f->err));
     assert_true(count > 0);
     for (size_t i = 1; i < count; i++)
         assert_true(events[i].id > events[i - 1].id && events[i].time >= events[i - 1].time);

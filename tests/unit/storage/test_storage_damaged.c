@@ -124,7 +124,7 @@ static enum status read_events(struct fixture *f)
 {
     struct storage_event *events;
     size_t count;
-    return storage_event_read(f->storage, made.done, 0, 10, &f->arena, &events, &count, &f->err);
+    return storage_event_read(f->storage, made.done, NULL, 0, 10, &f->arena, &events, &count, &f->err);
 }
 static enum status find_checkpoint(struct fixture *f)
 {
@@ -419,9 +419,10 @@ static void impossible_arguments_are_refused(void **state)
     REFUSED(STATUS_CORRUPT, storage_checkpoint_read(reader, UINT64_MAX, text, 1, &f->err));
     REFUSED(STATUS_CORRUPT, storage_checkpoint_read(reader, 5, text, SIZE_MAX, &f->err));
     storage_checkpoint_close(reader);
-    REFUSED(STATUS_INVALID, storage_event_read(f->storage, NULL, 0, 0, &f->arena, &events, &count, &f->err));
-    REFUSED(STATUS_INVALID, storage_event_read(f->storage, NULL, 0, 1 << 20, &f->arena, &events, &count, &f->err));
-    REFUSED(STATUS_NOT_FOUND, storage_event_read(f->storage, "none", 0, 5, &f->arena, &events, &count, &f->err));
+    REFUSED(STATUS_INVALID, storage_event_read(f->storage, NULL, NULL, 0, 0, &f->arena, &events, &count, &f->err));
+    REFUSED(STATUS_INVALID,
+            storage_event_read(f->storage, NULL, NULL, 0, 1 << 20, &f->arena, &events, &count, &f->err));
+    REFUSED(STATUS_NOT_FOUND, storage_event_read(f->storage, "none", NULL, 0, 5, &f->arena, &events, &count, &f->err));
     struct storage_metric_query query = {.max_points = -1};
     REFUSED(STATUS_INVALID, storage_metric_read(f->storage, made.done, &query, &f->arena, &series, &count, &f->err));
     query = (struct storage_metric_query){.since = INT64_MIN};

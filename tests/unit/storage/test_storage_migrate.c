@@ -29,7 +29,7 @@ static enum status fill(struct db *db, struct error *err)
     }
 }
 
-enum { NOW = 2, NEXT = 3 }; /* versions of the schema: the program's, and the artificial one */
+enum { NOW = 3, NEXT = 4 }; /* versions of the schema: the program's, and the artificial one */
 
 /* Returns the schema of the program with one more migration. */
 static struct schema next_schema(struct migration steps[NEXT])
@@ -84,11 +84,12 @@ static struct fixture *old_store(void)
 /* Every row of some tables has its digest, and no digest is without a row. */
 static void assert_digests(const struct fixture *f, bool has_color)
 {
-    static const char jobs[] = STRAY("job", "t.num",
-                                     "row_digest('job', num, id, kind, preset, t.name, task, state, requested_state,"
-                                     " priority, threads, config, params, progress, result, error, source_job,"
-                                     " source_checkpoint, created_at, started_at, finished_at, version,"
-                                     " progress_version, last_seq, owner, executor, ranks, trace, study%s)");
+    static const char jobs[] =
+        STRAY("job", "t.num",
+              "row_digest('job', num, id, kind, preset, t.name, task, state, requested_state,"
+              " priority, threads, config, params, progress, result, error, source_job,"
+              " source_checkpoint, created_at, started_at, finished_at, version,"
+              " progress_version, last_seq, owner, executor, ranks, trace, study, team, visibility%s)");
     char sql[1000];
     (void)snprintf(sql, sizeof sql, jobs, has_color ? ", color" : "");
     assert_int_equal(digest_integer(f, sql), 0);
@@ -134,7 +135,14 @@ static void migration_keeps_all_rows(void **state)
     fixture_remove(f);
 }
 
-/* A file of version 1 has no digests. The store gives all of its rows their digests when it opens the file. */
+/* Undoes the migration to version 3, in which jobs, studies and tokens got teams. */
+#define WITHOUT_TEAMS                                                                                                  \
+    "DROP INDEX job_by_team; ALTER TABLE job DROP COLUMN team; ALTER TABLE job DROP COLUMN visibility;"                \
+    "ALTER TABLE study DROP COLUMN team; ALTER TABLE study DROP COLUMN visibility;"                                    \
+    "ALTER TABLE token DROP COLUMN team; INSERT INTO token VALUES (zeroblob(32), 'boss', 3, 1, 0, 0);"
+
+/* A file of version 1 has no digests and no teams. The store gives all of its rows their digests when it opens the
+ * file. */
 static void old_rows_get_digests(void **state)
 {
     struct fixture *f = old_store();
@@ -154,12 +162,15 @@ static void old_rows_get_digests(void **state)
     }
     sqlite3_finalize(stmt);
     assert_true(triggers >= 17 * 4);
-    assert_int_equal(sqlite3_exec(db, "DROP TABLE row_digest; PRAGMA user_version = 1; VACUUM", NULL, NULL, NULL),
-                     SQLITE_OK);
+    assert_int_equal(
+        sqlite3_exec(db, WITHOUT_TEAMS "DROP TABLE row_digest; PRAGMA user_version = 1; VACUUM", NULL, NULL, NULL),
+        SQLITE_OK);
     sqlite3_close(db);
     fixture_open(f);
     fixture_close(f);
     assert_whole(f, NOW);
+    assert_int_equal(file_integer(f, "SELECT count(*) FROM job WHERE team = '' AND visibility = 'everyone'"), JOBS);
+    assert_int_equal(file_integer(f, "SELECT count(*) FROM token WHERE team = '' AND scope = 4"), 1); /* admin */
     fixture_remove(f);
 }
 
@@ -180,7 +191,7 @@ static void older_program_refuses_newer_version(void **state)
     struct fixture *f = old_store();
     OK(migrate(f, NULL, &f->err));
     REFUSED(STATUS_CONFLICT, storage_open(&f->options, &f->storage, &f->err));
-    assert_non_null(strstr(f->err.message, "schema 3"));
+    assert_non_null(strstr(f->err.message, "schema 4"));
     assert_whole(f, NEXT);
     fixture_remove(f);
 }

@@ -217,7 +217,7 @@ static void restart_puts_running_jobs_back(void **state)
     assert_true(job_of(f, ids[2]).finished_at > 0);
     struct storage_event *events;
     size_t count;
-    OK(storage_event_read(f->storage, ids[0], 0, 10, &f->arena, &events, &count, &f->err));
+    OK(storage_event_read(f->storage, ids[0], NULL, 0, 10, &f->arena, &events, &count, &f->err));
     assert_int_equal(count, 3);
     assert_string_equal(events[2].data, "queued");
 }

@@ -14,7 +14,7 @@ static void changes_of_state_add_events(void **state)
     OK(storage_job_request(f->storage, id, JOB_EVENT_PAUSE, NULL, NULL, &f->err));
     OK(storage_job_leave(f->storage, id, JOB_EVENT_YIELD, NULL, NULL, NULL, &f->err));
     OK(storage_job_request(f->storage, id, JOB_EVENT_CANCEL, NULL, NULL, &f->err));
-    OK(storage_event_read(f->storage, id, 0, 100, &f->arena, &events, &count, &f->err));
+    OK(storage_event_read(f->storage, id, NULL, 0, 100, &f->arena, &events, &count, &f->err));
     static const char *const states[] = {"queued", "running", "paused", "cancelled"};
     assert_int_equal(count, 4);
     for (int i = 0; i < 4; i++) {
@@ -24,15 +24,16 @@ static void changes_of_state_add_events(void **state)
         assert_true(events[i].time > 0 && (i == 0 || events[i].id > events[i - 1].id));
     }
     int64_t third = events[2].id;
-    OK(storage_event_read(f->storage, id, third, 100, &f->arena, &events, &count, &f->err));
+    OK(storage_event_read(f->storage, id, NULL, third, 100, &f->arena, &events, &count, &f->err));
     assert_int_equal(count, 1);
     assert_string_equal(events[0].data, "cancelled");
-    OK(storage_event_read(f->storage, NULL, 0, 100, &f->arena, &events, &count, &f->err));
+    OK(storage_event_read(f->storage, NULL, NULL, 0, 100, &f->arena, &events, &count, &f->err));
     assert_int_equal(count, 5);
-    OK(storage_event_read(f->storage, NULL, 0, 2, &f->arena, &events, &count, &f->err));
+    OK(storage_event_read(f->storage, NULL, NULL, 0, 2, &f->arena, &events, &count, &f->err));
     assert_int_equal(count, 2);
-    REFUSED(STATUS_NOT_FOUND, storage_event_read(f->storage, "no-such-job", 0, 2, &f->arena, &events, &count, &f->err));
-    REFUSED(STATUS_INVALID, storage_event_read(f->storage, NULL, 0, 0, &f->arena, &events, &count, &f->err));
+    REFUSED(STATUS_NOT_FOUND,
+            storage_event_read(f->storage, "no-such-job", NULL, 0, 2, &f->arena, &events, &count, &f->err));
+    REFUSED(STATUS_INVALID, storage_event_read(f->storage, NULL, NULL, 0, 0, &f->arena, &events, &count, &f->err));
 }
 
 static void count_up(void *context)
@@ -51,7 +52,7 @@ static void appended_events_are_read_in_order(void **state)
     f->options.events_context = &woken;
     fixture_reopen(f);
     submit_running(f, id);
-    OK(storage_event_read(f->storage, id, 0, 100, &f->arena, &events, &count, &f->err));
+    OK(storage_event_read(f->storage, id, NULL, 0, 100, &f->arena, &events, &count, &f->err));
     int64_t last = events[count - 1].id;
     int before = atomic_load(&woken);
     for (int i = 0; i < 10; i++) {
@@ -59,7 +60,7 @@ static void appended_events_are_read_in_order(void **state)
         OK(storage_event_append(f->storage, id, "progress", text, &f->err));
     }
     OK(storage_flush(f->storage, &f->err));
-    OK(storage_event_read(f->storage, id, last, 100, &f->arena, &events, &count, &f->err));
+    OK(storage_event_read(f->storage, id, NULL, last, 100, &f->arena, &events, &count, &f->err));
     assert_int_equal(count, 10);
     for (int i = 0; i < 10; i++) {
         (void)snprintf(text, sizeof text, "{\"n\":%d}", i);
@@ -100,7 +101,7 @@ static void points_and_progress_add_events(void **state)
     OK(storage_metric_append(f->storage, id, points + 3, 1, &f->err));
     OK(storage_metric_append(f->storage, "no-such-job", points, 3, &f->err));
     OK(storage_flush(f->storage, &f->err));
-    OK(storage_event_read(f->storage, id, newest, 100, &f->arena, &events, &count, &f->err));
+    OK(storage_event_read(f->storage, id, NULL, newest, 100, &f->arena, &events, &count, &f->err));
     assert_int_equal(count, 2);
     assert_string_equal(events[0].type, "metric");
     assert_string_equal(events[0].data, "10 20");
@@ -120,14 +121,14 @@ static void points_and_progress_add_events(void **state)
     }
     assert_int_equal(file_integer(f, "SELECT count(*) FROM event WHERE type = 'progress'"), 600);
     OK(storage_event_newest(f->storage, &newest, &f->err));
-    OK(storage_event_read(f->storage, id, newest - 1, 100, &f->arena, &events, &count, &f->err));
+    OK(storage_event_read(f->storage, id, NULL, newest - 1, 100, &f->arena, &events, &count, &f->err));
     assert_int_equal(count, 1);
     assert_string_equal(events[0].type, "progress");
     assert_string_equal(events[0].data, "{\"n\":649}");
     OK(storage_job_leave(f->storage, id, JOB_EVENT_SUCCEED, "{}", NULL, NULL, &f->err));
     OK(storage_job_progress(f->storage, id, "{}", &f->err)); /* the job is finished, so no event is added */
     OK(storage_flush(f->storage, &f->err));
-    OK(storage_event_read(f->storage, id, newest, 100, &f->arena, &events, &count, &f->err));
+    OK(storage_event_read(f->storage, id, NULL, newest, 100, &f->arena, &events, &count, &f->err));
     assert_int_equal(count, 1);
     assert_string_equal(events[0].data, "succeeded");
 }
