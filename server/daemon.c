@@ -247,6 +247,9 @@ static enum status start_notices(struct daemon *daemon, struct error *err)
     return status;
 }
 
+/* Seconds between two pieces of the stored data that a thread reads again (storage/database/sample.c). */
+enum { SAMPLE_SECONDS = 30 };
+
 static enum status start_storage(struct daemon *daemon, struct error *err)
 {
     struct streams_options streams = {.heartbeat_ms = daemon->settings->event_heartbeat_ms,
@@ -265,6 +268,8 @@ static enum status start_storage(struct daemon *daemon, struct error *err)
         .events_added = events_added,
         .events_context = daemon,
         .notices = daemon->settings->notify_url[0] != '\0',
+        .sample_seconds = SAMPLE_SECONDS,
+        .datasets = daemon->settings->data,
     };
     struct error cause = {0};
     enum status status = storage_open(&options, &daemon->storage, &cause);

@@ -347,6 +347,11 @@ enum status storage_stats_read(struct storage *storage, struct storage_stats *ou
     pthread_mutex_unlock(&w->lock);
     out->metric_points_dropped = atomic_load(&w->points_dropped);
     out->check = atomic_load(&storage->check.state);
+    out->sampled.rows = atomic_load(&storage->check.rows);
+    out->sampled.checkpoints = atomic_load(&storage->check.checkpoints);
+    out->sampled.files = atomic_load(&storage->check.files);
+    out->sampled.passes = atomic_load(&storage->check.passes);
+    out->sampled.faults = atomic_load(&storage->check.faults);
     struct stat file;
     if (stat(storage->wal_path, &file) == 0)
         out->wal_bytes = (int64_t)file.st_size;

@@ -63,8 +63,13 @@ struct storage_options {   /* Options of a store. In every field, zero selects t
                                 0 selects 256 MiB */
     int64_t check_log_bytes; /* size of the write-ahead log at which the background check of a file above
                                 check_bytes is interrupted; 0 selects 1 GiB */
-    bool notices;            /* store a notice when a job ends (storage_notice_next) */
-    const char *vfs;         /* name of an SQLite VFS, for tests of faults; NULL: the default VFS */
+    /* > 0: a thread reads stored data again while the store is used and compares them with their digests: rows,
+     * checkpoints, and the files of the data sets below `datasets`. It waits at least this number of seconds between
+     * two pieces. */
+    double sample_seconds;
+    const char *datasets; /* borrowed; NULL: no data sets */
+    bool notices;         /* store a notice when a job ends (storage_notice_next) */
+    const char *vfs;      /* name of an SQLite VFS, for tests of faults; NULL: the default VFS */
     struct log_hook log;
     /* The writing thread calls this after each commit that added events. It must return at once: it may only wake a
      * thread. */
@@ -117,6 +122,11 @@ struct storage_stats {
     int64_t checkpoints; /* complete checkpoints of all jobs */
     int64_t checkpoint_bytes;
     enum storage_check check;
+    struct {
+        int64_t rows, checkpoints, files; /* read again since the store was opened */
+        int64_t passes;                   /* how often all of them were read */
+        int64_t faults;                   /* of the last pass, or of the present one if it has found more */
+    } sampled;
     int64_t metric_points_dropped; /* metric points that were dropped because their step was too small
                                       (storage_metric_append) */
 };

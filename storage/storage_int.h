@@ -187,17 +187,34 @@ struct check {
     bool reading; /* protected by the lock; true while a statement runs that may be interrupted */
     atomic_bool stop;
     _Atomic enum storage_check state;
+    /* What sample.c has read since the store was opened. faults: those of the last pass, or of the present one if it
+     * has found more. */
+    _Atomic int64_t rows, checkpoints, files, faults, passes;
 };
 
 /* After an unclean stop, checks the tables that must be sound before the store opens. Runs on the writing connection,
  * before the writing thread exists. */
 enum status check_at_start(struct storage *storage, struct error *err);
-/* Starts the thread that checks the remaining tables, if there are any. */
+/* Starts the thread that checks the remaining tables, if there are any, and then reads stored data again (sample.c), if
+ * options.sample_seconds asks for it. */
 enum status check_start(struct storage *storage, struct error *err);
 /* The writing thread calls this when it could not copy the whole write-ahead log into the database file. If the log has
  * reached the size check_log_bytes, interrupts the statement with which the check reads a table, because SQLite cannot
  * restart the log at its beginning while that statement runs. */
 void check_give_way(struct storage *storage, int64_t log_bytes);
+/* For the check thread: waits, at most until it must stop; marks the time in which its statements may be interrupted.
+ */
+void check_wait(const struct check *check, double seconds);
+void check_reading(struct check *check, bool reading);
+/* Reads all stored data, piece by piece, and compares them with their digests, again and again until the thread must
+ * stop (sample.c). */
+void sample_until_stopped(struct storage *storage);
+/* Parts of verify_database(). verify_table(): the rows of a table. verify_checkpoint(): the bytes of the first complete
+ * checkpoint whose number is above *id; *id becomes its number, or -1 if there is none. CANCELLED: interrupted. */
+enum status verify_table(struct db *db, const char *table, const struct storage_watch *watch,
+                         struct storage_verify_report *report, struct error *err);
+enum status verify_checkpoint(struct db *db, int64_t *id, const struct storage_watch *watch,
+                              struct storage_verify_report *report, struct error *err);
 /* Ends the check thread. Returns true if nothing is left to check and no damage was found. */
 bool check_stop(struct storage *storage);
 

@@ -197,6 +197,16 @@ static void write_storage(struct buf *out, const struct storage_stats *s)
         buf_format(out, "motifd_database_check{result=\"%s\"} %d\n", storage_check_name((enum storage_check)check),
                    s->check == (enum storage_check)check);
     }
+    prometheus_family(out, "motifd_stored_data_read_total", "counter",
+                      "Stored data that were read again and compared with their digests, by kind.");
+    buf_format(out,
+               "motifd_stored_data_read_total{kind=\"rows\"} %lld\nmotifd_stored_data_read_total{kind=\"checkpoints\"} "
+               "%lld\nmotifd_stored_data_read_total{kind=\"files\"} %lld\n",
+               (long long)s->sampled.rows, (long long)s->sampled.checkpoints, (long long)s->sampled.files);
+    counter(out, "motifd_stored_data_passes_total", "How often all stored data were read again.",
+            (double)s->sampled.passes);
+    gauge(out, "motifd_stored_data_faults",
+          "Damaged rows, checkpoints and files that were found when they were read again.", (double)s->sampled.faults);
     gauge(out, "motifd_database_free_bytes", "Unused space inside the database file.", (double)s->free_bytes);
     gauge(out, "motifd_checkpoints", "Stored checkpoints.", (double)s->checkpoints);
     gauge(out, "motifd_checkpoints_size_bytes", "Bytes of the stored checkpoints.", (double)s->checkpoint_bytes);

@@ -99,7 +99,7 @@ static void conclude(struct storage *storage, enum status status, const struct e
                  storage_check_name(state), err->message);
 }
 
-static void wait_before_table(const struct check *check, double seconds)
+void check_wait(const struct check *check, double seconds)
 {
     static const struct timespec moment = {0, 20000000};
     double until = clock_seconds() + seconds;
@@ -107,7 +107,7 @@ static void wait_before_table(const struct check *check, double seconds)
         (void)nanosleep(&moment, NULL);
 }
 
-static void set_reading(struct check *check, bool reading)
+void check_reading(struct check *check, bool reading)
 {
     pthread_mutex_lock(&check->lock);
     check->reading = reading;
@@ -134,11 +134,11 @@ static enum status read_table(struct storage *storage, const char *const *sql, s
     enum status status;
     double pause = WAIT_FIRST;
     for (;;) {
-        wait_before_table(check, pause);
+        check_wait(check, pause);
         pause = pause < WAIT_MOST / 2 ? 2 * pause : WAIT_MOST;
-        set_reading(check, true);
+        check_reading(check, true);
         status = run_all(&check->db, sql, 1, &check->stop, err);
-        set_reading(check, false);
+        check_reading(check, false);
         if (status != STATUS_CANCELLED || atomic_load(&check->stop))
             return status;
         error_clear(err);
@@ -163,7 +163,10 @@ static void *check_thread(void *context)
     struct error err = {0};
     double start = clock_seconds();
     (void)setpriority(PRIO_PROCESS, (id_t)gettid(), 10); /* on Linux, this applies to the calling thread only */
-    conclude(storage, read_large(storage, &err), &err, clock_seconds() - start);
+    if (atomic_load(&check->state) == STORAGE_CHECK_RUNNING)
+        conclude(storage, read_large(storage, &err), &err, clock_seconds() - start);
+    if (storage->options.sample_seconds > 0)
+        sample_until_stopped(storage);
     pthread_mutex_lock(&check->lock);
     check->ended = true;
     pthread_cond_signal(&check->change);
@@ -174,7 +177,7 @@ static void *check_thread(void *context)
 enum status check_start(struct storage *storage, struct error *err)
 {
     struct check *check = &storage->check;
-    if (atomic_load(&check->state) != STORAGE_CHECK_RUNNING)
+    if (atomic_load(&check->state) != STORAGE_CHECK_RUNNING && storage->options.sample_seconds <= 0)
         return STATUS_OK;
     enum status status = reader_open(storage, &check->db, err);
     if (!status && pthread_create(&check->thread, NULL, check_thread, storage) != 0)

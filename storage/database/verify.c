@@ -348,32 +348,40 @@ static enum status check_bytes(struct verifying *v, int64_t id, int64_t bytes, c
     return status;
 }
 
+#define CHECKPOINTS                                                                                                    \
+    "SELECT c.id, c.bytes, c.sha256, 'checkpoint ' || c.seq || ' of job ' || coalesce(j.id, '')"                       \
+    " FROM checkpoint c LEFT JOIN job j ON j.num = c.job WHERE c.complete"
+
+/* Compares the bytes of the checkpoint in a row of CHECKPOINTS with their digest. */
+static enum status check_checkpoint(struct verifying *v, sqlite3_stmt *row, struct error *err)
+{
+    bool sound;
+    enum status status = check_bytes(v, sqlite3_column_int64(row, 0), sqlite3_column_int64(row, 1),
+                                     db_blob(row, 2, HASH_BYTES), &sound, err);
+    status = settle(v, "chunk", status, err);
+    if (!status && !sound)
+        fault(v, text_of(row, 3), "does not match its SHA-256",
+              "restore the last backup, or continue the job from another checkpoint");
+    v->report->checkpoints += !status;
+    return status;
+}
+
 static enum status check_checkpoints(struct verifying *v, struct error *err)
 {
-    static const char sql[] =
-        "SELECT c.id, c.bytes, c.sha256, 'checkpoint ' || c.seq || ' of job ' || coalesce(j.id, '')"
-        " FROM checkpoint c LEFT JOIN job j ON j.num = c.job WHERE c.complete ORDER BY c.id";
     int64_t all = 0, done = 0;
     sqlite3_stmt *stmt;
     enum status status = db_integer(v->db, &all, 0, err, "SELECT sum(bytes) FROM checkpoint WHERE complete", "");
     if (!status)
-        status = db_query(v->db, &stmt, err, sql, "");
+        status = db_query(v->db, &stmt, err, CHECKPOINTS " ORDER BY c.id", "");
     if (status)
         return settle(v, "checkpoint", status, err);
     while (db_row(v->db, stmt, &status, err)) {
         int64_t bytes = sqlite3_column_int64(stmt, 1);
-        bool sound;
-        status = settle(v, "chunk",
-                        check_bytes(v, sqlite3_column_int64(stmt, 0), bytes, db_blob(stmt, 2, HASH_BYTES), &sound, err),
-                        err);
+        status = check_checkpoint(v, stmt, err);
         if (status) {
             db_done(stmt);
             return status;
         }
-        if (!sound)
-            fault(v, text_of(stmt, 3), "does not match its SHA-256",
-                  "restore the last backup, or continue the job from another checkpoint");
-        v->report->checkpoints++;
         progress(v, "checkpoints checked", done += bytes, all);
     }
     return settle(v, "checkpoint", status, err);
@@ -433,6 +441,36 @@ static enum status check_structure(struct verifying *v, struct error *err)
                         each(v, sqlite3_mprintf("PRAGMA foreign_key_check"), see_reference, NULL, err), err);
     progress(v, "pages checked", v->page_count, v->page_count);
     return status;
+}
+
+/* ---- parts, for the check of a store in use ---------------------------------------------------------------- */
+
+enum status verify_table(struct db *db, const char *table, const struct storage_watch *watch,
+                         struct storage_verify_report *report, struct error *err)
+{
+    struct verifying v = {.db = db, .watch = watch, .report = report};
+    struct rows_seen seen = {.table = table};
+    enum status status = db_exec(db, "BEGIN", err); /* rows and digests of one moment */
+    if (!status)
+        status = check_rows(&v, &seen, err);
+    (void)db_exec(db, "COMMIT", NULL);
+    return status;
+}
+
+enum status verify_checkpoint(struct db *db, int64_t *id, const struct storage_watch *watch,
+                              struct storage_verify_report *report, struct error *err)
+{
+    struct verifying v = {.db = db, .watch = watch, .report = report};
+    sqlite3_stmt *stmt;
+    int64_t after = *id;
+    *id = -1;
+    enum status status = db_query(db, &stmt, err, CHECKPOINTS " AND c.id > ? ORDER BY c.id LIMIT 1", "i", after);
+    if (!status && db_row(db, stmt, &status, err)) {
+        *id = sqlite3_column_int64(stmt, 0);
+        status = check_checkpoint(&v, stmt, err);
+        db_done(stmt);
+    }
+    return settle(&v, "checkpoint", status, err);
 }
 
 /* ---- the whole ------------------------------------------------------------------------------------------- */

@@ -198,3 +198,10 @@ enum status dataset_verify(const char *root, const struct storage_watch *watch, 
     arena_close(&arena);
     return status;
 }
+
+enum status dataset_verify_set(const char *root, const char *name, const struct storage_watch *watch,
+                               struct dataset_verify_report *report, struct error *err)
+{
+    struct comparing c = {.watch = watch, .report = report};
+    return compare_set(&c, root, name, err);
+}

@@ -30,5 +30,8 @@ struct dataset_verify_report {
  * be read. */
 enum status dataset_verify(const char *root, const struct storage_watch *watch, struct dataset_verify_report *report,
                            struct error *err);
+/* The same for one data set; one that does not exist any more is sound. */
+enum status dataset_verify_set(const char *root, const char *name, const struct storage_watch *watch,
+                               struct dataset_verify_report *report, struct error *err);
 
 #endif
