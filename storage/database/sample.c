@@ -7,6 +7,8 @@
  * the check after an unclean stop, the writer interrupts a statement that keeps the write-ahead log from restarting;
  * the piece is then left out until the next pass. */
 #include <stdio.h>
+#include <sys/resource.h>
+#include <unistd.h>
 
 #include "storage/database/row_digest.h"
 #include "storage/files/dataset.h"
@@ -132,6 +134,7 @@ static void pass(struct sampling *s, double *seconds)
 void sample_until_stopped(struct storage *storage)
 {
     double seconds = 0;
+    (void)setpriority(PRIO_PROCESS, (id_t)gettid(), 19); /* of this thread; jobs may have up to 19 as well */
     while (!atomic_load(&storage->check.stop)) {
         struct sampling s = {.storage = storage};
         s.watch = (struct storage_watch){.fault = note_fault, .context = &s};
