@@ -60,6 +60,10 @@ static const struct config_field list_query[] = {
     PARAMETER_TEXT("cursor", 64, "next_cursor of the previous page"),
     PARAMETERS_END,
 };
+static const struct config_field report_query[] = {
+    PARAMETER_TEXT("inputs", 400, "samples that come first in the gallery: their seeds, separated by commas (none)"),
+    PARAMETERS_END,
+};
 static const struct config_field study_list_query[] = {
     PARAMETER_TEXT("kind", 40, "only studies of this kind"),
     PARAMETER_TEXT("name", STORAGE_NAME - 1, "only studies with exactly this name"),
@@ -572,7 +576,7 @@ const struct api_route api_routes[] = {
         "Export a job as one file for import by another daemon"),
     GET(RIGHT_READ, "/v1/jobs/{id}/onnx", "getOnnx", API_SCOPE_READ, onnx_query, onnx_answers, onnx_show,
         "Export the model of a job as ONNX"),
-    GET(RIGHT_READ, "/v1/jobs/{id}/report", "getReport", API_SCOPE_READ, NULL, job_report_answers, report_show,
+    GET(RIGHT_READ, "/v1/jobs/{id}/report", "getReport", API_SCOPE_READ, report_query, job_report_answers, report_show,
         "Report of a job as one HTML file: verdict, figures, test inputs with motifs, settings, origin, commands"),
     {"POST", "/v1/imports", "importModel", "Import a bundle, a model as safetensors, or a folder of SAELens as tar",
      API_SCOPE_SUBMIT, API_IMPORT_MAX, false, import_types, NULL, import_query, import_answers, imports_create, NULL,

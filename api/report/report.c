@@ -15,6 +15,7 @@
 #include "api/report/report_parts.h"
 #include "api/transfer/attestation.h"
 #include "protocol/config_json.h"
+#include "protocol/faults.h"
 
 #define POLICY "default-src 'none'; style-src 'unsafe-inline'; img-src data:"
 
@@ -83,13 +84,13 @@ static void begin(const struct report *r)
     buf_text(out, "</p>\n");
 }
 
-static enum status write_report(struct exchange *x, const struct storage_job *job, const struct report *r,
-                                struct error *err)
+static enum status write_report(struct exchange *x, const struct storage_job *job, const struct report_pins *pins,
+                                const struct report *r, struct error *err)
 {
     begin(r);
     report_verdict(r);
     report_figures(r);
-    enum status status = report_pictures(x, job, r->out, err);
+    enum status status = report_pictures(x, job, pins, r->out, err);
     if (status)
         return status;
     report_tables(r);
@@ -101,7 +102,8 @@ static enum status write_report(struct exchange *x, const struct storage_job *jo
 }
 
 /* Reads the documents about the job, and writes the report. */
-static enum status make(struct exchange *x, const struct storage_job *job, struct buf *out, struct error *err)
+static enum status make(struct exchange *x, const struct storage_job *job, const struct report_pins *pins,
+                        struct buf *out, struct error *err)
 {
     cJSON *document = NULL, *attestation = NULL, *preset = NULL;
     enum status status = preset_of(api_method(x->api, job->kind), job->preset, &preset, err);
@@ -116,15 +118,43 @@ static enum status make(struct exchange *x, const struct storage_job *job, struc
     }
     const struct report report = {document, attestation, preset, out};
     if (!status)
-        status = write_report(x, job, &report, err);
+        status = write_report(x, job, pins, &report, err);
     cJSON_Delete(document);
     cJSON_Delete(attestation);
     cJSON_Delete(preset);
     return status;
 }
 
+/* Reads the parameter `inputs`, seeds of samples with commas between them. Responds and returns false if it is wrong.
+ */
+static bool read_pins(struct exchange *x, struct report_pins *pins)
+{
+    const char *text = exchange_query(x, "inputs"), *at = text;
+    pins->count = 0;
+    while (at != NULL && *at != '\0') {
+        char *end;
+        long long seed = *at >= '0' && *at <= '9' ? strtoll(at, &end, 10) : -1;
+        if (seed < 0 || seed > UINT32_MAX || (*end != '\0' && *end != ',') || pins->count == REPORT_PINS) {
+            struct api_faults *faults = arena_zalloc(&x->arena, 1, sizeof *faults);
+            if (faults == NULL) {
+                respond_problem(x, PROBLEM_UNAVAILABLE, "There is not enough memory at the moment.");
+                return false;
+            }
+            api_faults_add(faults, "inputs",
+                           "must be at most %d seeds of samples in [0, 4294967295] with commas between them; got %.60s",
+                           REPORT_PINS, text);
+            respond_faults(x, PROBLEM_BAD_QUERY, "parameter", faults);
+            return false;
+        }
+        pins->seed[pins->count++] = seed;
+        at = *end == ',' ? end + 1 : end;
+    }
+    return true;
+}
+
 void report_show(struct exchange *x)
 {
+    struct report_pins pins;
     struct storage_job job;
     struct query_run run;
     struct buf out;
@@ -136,10 +166,10 @@ void report_show(struct exchange *x)
         respond_problem(x, PROBLEM_CONFLICT, "Job %s has no result yet, and a report is about the result.", job.id);
         return;
     }
-    if (!queries_enter(x, true, &run))
+    if (!read_pins(x, &pins) || !queries_enter(x, true, &run))
         return;
     buf_init(&out, 8u << 20);
-    enum status status = make(x, &job, &out, &err);
+    enum status status = make(x, &job, &pins, &out, &err);
     queries_leave(&run);
     buf_clear(&x->response->body);
     if (!status)

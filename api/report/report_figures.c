@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "api/report/html.h"
+#include "core/metrics/interval.h"
 
 enum { ROWS = 40, COLUMNS = 9 }; /* upper limits of a table */
 
@@ -173,19 +174,17 @@ static void write_numbers(struct buf *out, const cJSON *result)
 /* Appends a share of counts with its 95 % interval (Wilson's). */
 static void write_rate(struct buf *out, double hits, double all)
 {
-    const double z = 1.959964;
     if (!(all > 0)) {
         buf_text(out, "<td class=\"number\">–</td>");
         return;
     }
-    double share = hits / all, base = 1 + z * z / all, middle = (share + z * z / (2 * all)) / base;
-    double half = z / base * sqrt(share * (1 - share) / all + z * z / (4 * all * all));
+    const struct interval range = interval_share(hits / all, all, 1.96);
     buf_text(out, "<td class=\"number\">");
-    write_percent(out, share);
+    write_percent(out, hits / all);
     buf_text(out, " (");
-    write_percent(out, fmax(0, middle - half));
+    write_percent(out, range.low);
     buf_text(out, " to ");
-    write_percent(out, fmin(1, middle + half));
+    write_percent(out, range.high);
     buf_text(out, ")</td>");
 }
 

@@ -10,6 +10,13 @@
 /* A report has less than 5 MB: pictures are left out from here on. */
 #define REPORT_PICTURES ((size_t)4400 << 10)
 
+/* Test inputs that come first in the gallery, by their seeds. */
+enum { REPORT_PINS = 32 };
+struct report_pins {
+    int64_t seed[REPORT_PINS];
+    int count;
+};
+
 /* What a report is about. Documents are those that the routes of the job send. */
 struct report {
     const cJSON *job;         /* GET /v1/jobs/{id} */
@@ -30,10 +37,19 @@ void report_settings(const struct report *r);
 void report_origin(const struct report *r);
 /* Appends the commands that repeat the job. */
 void report_commands(const struct report *r);
-/* Appends a gallery of test inputs with their motifs, the logos and the stored pictures of the job. Computes with the
- * latest checkpoint, and so belongs between queries_enter() and queries_leave(). A model that cannot draw has no
- * gallery. STATUS_CANCELLED: the query must stop. */
-enum status report_pictures(struct exchange *x, const struct storage_job *job, struct buf *out, struct error *err);
+/* Appends a gallery of test inputs with their motifs, the pinned ones and the most doubtful answers first, the logos
+ * and the stored pictures of the job. Computes with the latest checkpoint, and so belongs between queries_enter() and
+ * queries_leave(). A model that cannot draw has no gallery. STATUS_CANCELLED: the query must stop. */
+enum status report_pictures(struct exchange *x, const struct storage_job *job, const struct report_pins *pins,
+                            struct buf *out, struct error *err);
+/* Appends the gallery alone; a model that refuses gives its status. */
+enum status report_gallery(struct exchange *x, const struct method *method, const struct method_model *model,
+                           const struct report_pins *pins, struct buf *out, struct error *err);
+/* Returns the query of a method that draws an input and also answers it as a document; NULL: there is none. */
+const struct method_query *report_drawing_query(const struct method *method);
+/* Sets *parameters to the query's usual parameters, or to NULL if it has none. STATUS_NO_MEMORY. */
+enum status report_usual_parameters(struct exchange *x, const struct method_query *query, const void **parameters,
+                                    struct error *err);
 
 /* Returns the member of an object, or NULL. */
 const cJSON *report_member(const cJSON *object, const char *name);

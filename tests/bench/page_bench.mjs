@@ -31,14 +31,14 @@ const drawn = () => new Promise((done) => {
 const cold = [], again = [], warm = [];
 for (let i = 0; i < 10; i++) {
   const page = await browser.page(daemon.url);
-  await page.goto(`${daemon.url}/#/jobs/${list[(7 * i) % list.length].id}`, { waitUntil: "commit" });
+  await page.goto(`${daemon.url}/#/jobs/${list[(7 * i) % list.length].id}/training`, { waitUntil: "commit" });
   cold.push(await page.evaluate(drawn)); // milliseconds since the navigation began
   await page.goto("about:blank");
-  await page.goto(`${daemon.url}/#/jobs/${list[(7 * i + 1) % list.length].id}`, { waitUntil: "commit" });
+  await page.goto(`${daemon.url}/#/jobs/${list[(7 * i + 1) % list.length].id}/training`, { waitUntil: "commit" });
   again.push(await page.evaluate(drawn));
   await page.goto(`${daemon.url}/#/`);
   await page.locator("table.jobs").waitFor();
-  const start = await page.evaluate((id) => { location.hash = `#/jobs/${id}`; return performance.now(); }, list[(7 * i + 3) % list.length].id);
+  const start = await page.evaluate((id) => { location.hash = `#/jobs/${id}/training`; return performance.now(); }, list[(7 * i + 3) % list.length].id);
   warm.push((await page.evaluate(drawn)) - start);
   await page.context().close();
 }

@@ -212,7 +212,7 @@ await report.test("the motif explorer shows a sample and an upload, and applies 
   for (const seed of [2, 7]) jobs[seed] = (await daemon.call("POST", "/v1/jobs", { ...tiny({ total_samples: 400, seed }), name: `seed ${seed}` })).id;
   for (const seed of [2, 7]) await daemon.state(jobs[seed], "succeeded");
   await show(page, `#/jobs/${jobs[2]}/motifs?seed=5`);
-  await page.getByText(/\d+ motifs, \d+ active of/).waitFor();
+  await page.getByText(/\d+ motifs?, \d+ active of/).waitFor();
   const picture = await page.evaluate(() => { // a PNG of the right size
     const canvas = Object.assign(document.createElement("canvas"), { width: 32, height: 32 }), c = canvas.getContext("2d");
     c.fillStyle = "#fff";
@@ -223,7 +223,7 @@ await report.test("the motif explorer shows a sample and an upload, and applies 
   });
   await page.locator("input[type=file]").setInputFiles({ name: "one.png", mimeType: "image/png", buffer: Buffer.from(picture, "base64") });
   await page.getByRole("heading", { name: "one.png" }).waitFor();
-  await page.getByText(/\d+ motifs, \d+ active of/).waitFor();
+  await page.getByText(/\d+ motifs?, \d+ active of/).waitFor();
   await page.getByRole("button", { name: "Apply" }).click();
   await page.getByText("Prediction after:").waitFor();
   await page.locator(".chips button").first().click();
@@ -270,7 +270,7 @@ await report.test("a channel has one colour on the page and in the daemon's pict
 
 await report.test("the model reads what the user draws on the input, while the user draws", async () => {
   await show(page, `#/jobs/${jobs[2]}/motifs?seed=5`);
-  await page.getByText(/\d+ motifs, \d+ active of/).waitFor();
+  await page.getByText(/\d+ motifs?, \d+ active of/).waitFor();
   await page.getByRole("button", { name: "Draw" }).click();
   await page.getByRole("heading", { name: "Drawing" }).waitFor();
   const sent = [];
@@ -308,7 +308,7 @@ await report.test("the comparison of two jobs matches their channels and lists t
 });
 
 await report.test("the verdict with its findings stands above the progress of a finished job", async () => {
-  await show(page, `#/jobs/${jobs[2]}`);
+  await show(page, `#/jobs/${jobs[2]}/training`);
   const verdict = page.getByRole("region", { name: "Verdict" });
   await verdict.waitFor();
   if (!/^(Learned|Learned in part|Not learned)/.test(await verdict.innerText())) throw new Error(await verdict.innerText());
@@ -318,6 +318,38 @@ await report.test("the verdict with its findings stands above the progress of a 
   });
   if (!above) throw new Error("the verdict is not above the progress");
   await verdict.getByText(/Try:/).first().waitFor();
+});
+
+await report.test("a finished job opens on its answer: the most doubtful inputs first, right and wrong told apart, and a click pins one to the report", async () => {
+  const id = jobs[2], list = page.getByRole("list", { name: "Test inputs" }), cards = list.locator(":scope > li");
+  await show(page, `#/jobs/${id}`);
+  if ((await page.locator(".tabs a[aria-current]").innerText()) !== "Answer") throw new Error("another part is open");
+  await until("24 of 48 inputs", async () => (await cards.count()) === 24 && (await page.getByText(/48 test inputs, \d+ right and \d+ wrong\./).count()) === 1);
+  const body = { inputs: Array.from({ length: 48 }, (_, seed) => ({ sample: { seed } })) }, { answers } = await daemon.call("POST", `/v1/jobs/${id}/motifs`, body);
+  const order = answers.map((a, seed) => ({ seed, sure: a.probability, right: JSON.stringify(a.label) === JSON.stringify(a.prediction) })).sort((a, b) => a.sure - b.sure || a.seed - b.seed);
+  const links = await cards.locator("h2 a").evaluateAll((all) => all.map((a) => Number(/seed=(\d+)/.exec(a.href)[1])));
+  const sure = links.map((seed) => answers[seed].probability);
+  if (sure.some((p, i) => i > 0 && p < sure[i - 1]) || sure.at(-1) > order[23].sure) throw new Error(`in the order ${links}; by doubt ${order.map((e) => e.seed)}`);
+  for (const [i, seed] of links.slice(0, 6).entries()) await cards.nth(i).getByText(order.find((e) => e.seed === seed).right ? "✓ right" : "✗ wrong").waitFor();
+  const wrong = order.filter((e) => !e.right);
+  await page.getByRole("combobox", { name: /^Show/ }).selectOption("wrong");
+  await until("only wrong inputs", async () => (await cards.count()) === Math.min(24, wrong.length) && (await cards.locator(".judged .right").count()) === 0);
+  await page.getByRole("combobox", { name: /^Show/ }).selectOption("all");
+  await cards.nth(1).getByRole("button", { name: /^Pin/ }).click();
+  const [download] = await Promise.all([page.waitForEvent("download"), page.getByRole("button", { name: "Report with 1 pinned" }).click()]);
+  if (!readFileSync(await download.path(), "utf8").includes("<h3>Pinned")) throw new Error("the report does not begin with the pinned input");
+  await page.reload();
+  await page.getByRole("combobox", { name: /^Show/ }).selectOption("pinned");
+  await until("the pinned input", async () => (await cards.count()) === 1);
+  await page.getByRole("combobox", { name: /^Show/ }).selectOption("all");
+  const cell = page.locator(".matrix .cell").first(), count = Number(await cell.innerText());
+  await cell.focus();
+  await page.keyboard.press("Enter");
+  await until("the inputs of the cell", async () => { const n = await cards.count(); return n > 0 && n <= count; });
+  await page.getByRole("button", { name: "Show all" }).click();
+  await page.getByRole("combobox", { name: /^Keep marks/ }).selectOption("0.1");
+  await page.getByText(/at most \d+ are false \(95 %\)|There is no bound: /).waitFor();
+  await page.evaluate(() => localStorage.clear());
 });
 
 await report.test("figures of a result have readable names", async () => {
@@ -666,7 +698,7 @@ await report.test("the picture of a small rug shows each of the few off-diagonal
 
 const places = () => ({
   jobs: ["#/", "Jobs"], new: ["#/new", "Estimate"], system: ["#/system", "Machine"], data: ["#/data", "mine"], upload: ["#/data", "Name of the data set"], compare: [`#/compare?jobs=${jobs[2]},${jobs[7]}`, "Matched with"],
-  training: [`#/jobs/${jobs[2]}`, "Motif errors"], gallery: [`#/jobs/${jobs[2]}/motifs`, "of 100 inputs"], logos: [`#/jobs/${jobs.bases}/motifs`, "of 100 inputs"], latents: [`#/jobs/${jobs.latents}/latents`, "latents, measured on"],
+  training: [`#/jobs/${jobs[2]}/training`, "Motif errors"], answer: [`#/jobs/${jobs[2]}`, "test inputs, "], keep: [`#/jobs/${jobs[2]}?keep=0.1&order=error`, /at most \d+ are false|There is no bound/], gallery: [`#/jobs/${jobs[2]}/motifs`, "of 100 inputs"], logos: [`#/jobs/${jobs.bases}/motifs`, "of 100 inputs"], latents: [`#/jobs/${jobs.latents}/latents`, "latents, measured on"],
   motifs: [`#/jobs/${jobs[2]}/motifs?channel=1`, "Activations"], inputs: [`#/jobs/${jobs[2]}/motifs?seed=3`, "all active positions"], letters: [`#/jobs/${jobs.bases}/motifs?seed=3`, "all active positions"],
   fromData: ["#/new?dataset=bases", "Predicted time"], result: [`#/jobs/${jobs[2]}/result`, "Confusion matrix"],
   study: [`#/studies/${jobs.study}`, "width=24"], config: [`#/jobs/${jobs[2]}/configuration`, "Seed of the training samples"], files: [`#/jobs/${jobs[2]}/files`, "Checkpoints"], rug: [`#/jobs/${jobs.rug}/rug`, "Bayes bound"],

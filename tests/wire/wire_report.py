@@ -108,8 +108,17 @@ def a_report_has_all_its_parts(daemon, motifctl, folder):
     right = sum(answer["label"] == answer["prediction"] for answer in asked)
     shown = {name: page.classes.count(name) for name in ("right", "wrong")}
     assert shown == {"right": min(8, right), "wrong": min(8, 32 - right)} and sum(shown.values()) > 3, (shown, right)
-    place = next(motif["extent"] for answer in asked[:8] for motif in answer["motifs"] if motif["maximal"] and motif["extent"])
-    assert f"rows {place[0]} to {place[1] - 1}, columns {place[2]} to {place[3] - 1}" in page.text, place
+    said = lambda answer: [f"rows {a} to {b - 1}, columns {c} to {d - 1}" for a, b, c, d in (m["extent"] for m in answer["motifs"][:1] if m["maximal"] and m["extent"])]
+    doubtful = sorted(asked, key=lambda answer: answer["probability"])
+    for is_right in (True, False):
+        for answer in [a for a in doubtful if (a["label"] == a["prediction"]) == is_right][:8]:
+            assert all(text in page.text for text in said(answer)), said(answer)
+    with_pins = Page(daemon.ask("GET", f"/v1/jobs/{job}/report?inputs=31,7,100")[2].decode())
+    assert len(with_pins.classes) > 3 and with_pins.text.index("Pinned") < with_pins.text.index("answers", with_pins.text.index("Pinned")) and "Pinned" not in page.text
+    assert all(text in with_pins.text for seed in (31, 7) for text in said(asked[seed]))
+    for wrong in ("x", "-1", "1,,2", "1;2", "4294967296", ",".join("1" * 33)):
+        status, _, problem = daemon.ask("GET", f"/v1/jobs/{job}/report?inputs={wrong}")
+        assert status == 400 and problem["errors"][0]["parameter"] == "inputs" and "seeds of samples" in problem["errors"][0]["detail"], (wrong, problem)
     attested = daemon.ask("GET", f"/v1/jobs/{job}/attestation")[2]
     assert attested["chain"] in page.text and attested["dataset"]["sha256"] in page.text
     changed = set(re.findall(r'<tr class="changed"><td>(\w+)</td>', text))

@@ -6,8 +6,9 @@ import { FIRST_NAMES, metricsPath, POINTS } from "./first";
 declare const VIEWS: Record<string, string[]>;
 
 const [place = "", job, part] = location.hash.split("?")[0].replace(/^#\/?/, "").split("/");
+const TABS: Record<string, string> = { training: "curves", configuration: "config" }; // parts of a job whose source file has another name
 const FILES: Record<string, string> = { "": "jobs", new: "submit", data: "datasets", studies: "study" };
-for (const href of new Set((job && place === "jobs" ? ["job", part || "curves"] : [FILES[place] ?? place]).flatMap((name) => VIEWS[name] ?? [])))
+for (const href of new Set((job && place === "jobs" ? ["job", TABS[part || "training"] ?? part] : [FILES[place] ?? place]).flatMap((name) => VIEWS[name] ?? [])))
   document.head.append(Object.assign(document.createElement("link"), { rel: "modulepreload", href }));
 
 const [, id, more] = /^#\/jobs\/([0-9A-Z]{26})(.*)/.exec(location.hash) ?? [];
@@ -18,6 +19,6 @@ if (id) {
     early[path].catch(() => undefined); // request() reports the failure
   };
   begin(`/v1/jobs/${id}`);
-  if (!more && FIRST_NAMES.length) begin(metricsPath(id, { names: FIRST_NAMES, points: POINTS }));
+  if ((!more || more === "/training") && FIRST_NAMES.length) begin(metricsPath(id, { names: FIRST_NAMES, points: POINTS }));
   Object.assign(window, { early });
 }

@@ -423,7 +423,7 @@ static void draw_plane(struct picture *p, int row, int col, const float *values,
     for (int r = 0; r * step < rows; r++)
         for (int k = 0; k * step < cols; k++) {
             double v = ((double)values[(int64_t)r * step * cols + k * step] - m.min) / range;
-            uint8_t g = (uint8_t)lrint(255 - 231 * v);
+            uint8_t g = (uint8_t)lrint(255 * v);
             picture_fill(p, row + r * scale, col + k * scale, scale, scale, (struct colour){g, g, g});
         }
 }

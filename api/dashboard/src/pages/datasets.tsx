@@ -7,6 +7,7 @@ import { href } from "../router";
 import { Facts, Fault, Section, useLoad } from "../ui/base";
 import { usePicture } from "../ui/pictures";
 import { useUpload, type Formats } from "./upload";
+import "./datasets.css";
 
 interface Named { name: string; alternative?: string; count?: number }
 interface DataSet { name: string; bytes: number; format: string; kind: string; target: string; samples: number; rate?: number; shape: { channels: number; rows: number; cols: number }; vocabulary: Named[]; columns?: Named[]; numbers?: Named[]; groups?: Named[]; warnings?: { code: string; text: string }[] }

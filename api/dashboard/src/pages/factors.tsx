@@ -7,6 +7,7 @@ import { DataTable, Fault, Section, Table, useLoad } from "../ui/base";
 import { bounds, Heat, type Grid } from "../ui/canvas";
 import { grid, table } from "../ui/csv";
 import { cellStyle, theme } from "../ui/theme";
+import "./figures.css";
 
 interface Topic { factor: number; features: (string | number)[]; weights: number[]; anchors: (string | number)[] }
 interface Row { factors: { factor: number; mean: number; deviation: number }[]; features: { feature: number; value: number; output: number; fed_by: number[] }[] }

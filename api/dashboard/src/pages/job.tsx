@@ -25,11 +25,16 @@ const VIEWS: Record<string, (props: ViewProps) => preact.JSX.Element> = {
 };
 /** Views that every job has. */
 const COMMON: Record<string, (props: ViewProps) => preact.JSX.Element> = {
-  "": later(() => import("./curves").then((m) => m.Curves)),
+  training: later(() => import("./curves").then((m) => m.Curves)),
   result: later(() => import("./result").then((m) => m.ResultView)),
   configuration: later(() => import("./config").then((m) => m.Configuration)),
   files: later(() => import("./files").then((m) => m.Files)),
 };
+const AnswerView = later(() => import("./answer").then((m) => m.AnswerView));
+
+/** The part that a job opens on: its answer when it has one, else its curves. */
+const firstPart = (job: Job, panels: Kind["panels"]): string =>
+  job.state !== "succeeded" ? "training" : !panels.length ? "result" : panels[0].view === "motifs" ? "answer" : panels[0].view;
 
 /** What the user must confirm, because it cannot be undone: the question and the label of the button. */
 const ASK: Record<string, [string, string]> = { cancel: ["Cancel the job? A cancelled job cannot be resumed.", "Cancel the job"], delete: ["Delete the job with its checkpoints and files?", "Delete permanently"] };
@@ -115,14 +120,17 @@ export function JobPage({ id }: { id: string }) {
     return () => clearTimeout(wait);
   }, []);
   const [failed, setFailed] = useState<unknown>(null);
-  const tab = route.value.path[2] === "config" ? "configuration" : route.value.path[2] ?? "";
-  const known = useLoad(calm || tab !== "" || (job && !drawsAtOnce(job)) ? "kinds" : null, () => kinds());
+  const asked = route.value.path[2] === "config" ? "configuration" : route.value.path[2] ?? "", begun = useRef("");
+  const known = useLoad(calm || !/^(training)?$/.test(asked) || (job && (job.state === "succeeded" || !drawsAtOnce(job))) ? "kinds" : null, () => kinds());
   useEffect(() => { document.title = job ? `${title(job)} · motifd` : "motifd"; }, [job && title(job)]);
   if (!job) return fault ? <Fault fault={fault} /> : <p class="empty">Loading…</p>;
   const kind = known.data?.find((k) => k.kind === job.kind);
   const panels = job.task === "train" ? (kind?.panels ?? []).filter((p) => p.view in VIEWS) : [];
-  const panel = panels.find((p) => p.view === tab), View = panel ? VIEWS[panel.view] : Object.hasOwn(COMMON, tab) ? COMMON[tab] : undefined;
-  const tabs: [string, string][] = [["", "Training"], ...panels.map((p): [string, string] => [p.view, p.title]), ["result", "Result"], ["configuration", "Configuration"], ["files", "Files"]];
+  const finished = job.state === "succeeded";
+  if (!begun.current && (known.data || !finished)) begun.current = firstPart(job, panels); // a job that ends while the user looks at its curves keeps showing them
+  const tab = asked || begun.current, answers = finished && panels.some((p) => p.view === "motifs");
+  const panel = panels.find((p) => p.view === tab), View = tab === "answer" && answers ? AnswerView : panel ? VIEWS[panel.view] : Object.hasOwn(COMMON, tab) ? COMMON[tab] : undefined;
+  const tabs: [string, string][] = [...(answers ? [["answer", "Answer"] as [string, string]] : []), ["training", "Training"], ...panels.map((p): [string, string] => [p.view, p.title]), ["result", "Result"], ["configuration", "Configuration"], ["files", "Files"]];
   const changed = () => { setFailed(null); set(); };
   return (
     <>
@@ -133,14 +141,14 @@ export function JobPage({ id }: { id: string }) {
       </div>
       <Fault fault={failed} />
       {job.error && <div class="fault" role="alert"><strong>The job failed.</strong> {String(job.error.detail ?? job.error.title ?? JSON.stringify(job.error))}</div>}
-      <Verdict job={job} open={tab === ""} />
+      <Verdict job={job} open={tab === "training" || (tab === "answer" && job.result?.verdict === "not-learned")} />
       {(job.warnings ?? []).length > 0 && <ul class="warnings" aria-label="Settings without effect">{job.warnings!.map((w) => <li key={w.pointer}><code>{w.pointer?.split("/").pop()}</code> {w.detail}</li>)}</ul>}
       <Now job={job} />
       <nav class="tabs" aria-label="Parts of the job">
-        {tabs.map(([path, text]) => <a key={path} href={href(`jobs/${id}${path ? `/${path}` : ""}`)} aria-current={tab === path ? "page" : undefined}>{text}</a>)}
+        {tabs.map(([path, text]) => <a key={path} href={href(`jobs/${id}/${path}`)} aria-current={tab === path ? "page" : undefined}>{text}</a>)}
       </nav>
-      {!View && (known.data || known.fault) && <p class="empty" role="status">This job has no page “{tab}”. Choose one of the tabs.</p>}
-      {View && <View key={tab} job={job} kind={kind} query={panel?.query ?? ""} onEvent={onEvent} />}
+      {(!View || route.value.path[3]) && (known.data || known.fault) && <p class="empty" role="status">This job has no page “{route.value.path.slice(2).join("/") || tab}”. Choose one of the tabs.</p>}
+      {View && !route.value.path[3] && <View key={tab} job={job} kind={kind} query={panel?.query ?? ""} onEvent={onEvent} />}
     </>
   );
 }

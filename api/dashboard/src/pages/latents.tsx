@@ -4,6 +4,7 @@ import { number, percent } from "../format";
 import { href, note, route } from "../router";
 import { Bar, Choice, Facts, Fault, Section, Table, useLoad } from "../ui/base";
 import { Pictures } from "../ui/pictures";
+import "./motifs.css";
 
 interface Place { value: number; row?: number; sample?: number; token?: number; id?: string; group?: string; label?: string[] }
 interface Pair { latent: number; cosine?: number; share?: number; parent_share?: number }

@@ -9,6 +9,7 @@ import type { Line } from "../ui/chart";
 import { later } from "../ui/later";
 import { colour } from "../ui/theme";
 import { Pictures } from "../ui/pictures";
+import "./figures.css";
 
 /** The chart is not needed to show the rest of this view. */
 const Chart = later(() => import("../ui/chart").then((m) => m.Chart));

@@ -8,6 +8,7 @@ import { channelNames } from "../ui/channel";
 import { ChannelPanel } from "./motifs/channel";
 import { Gallery } from "./motifs/gallery";
 import { Inputs } from "./motifs/inputs";
+import "./motifs.css";
 
 export function MotifsView({ job }: { job: Job }) {
   const q = route.value.query, checkpoint = q.get("checkpoint") ?? "latest", inputs = q.has("seed"), channel = q.get("channel") === null ? null : Number(q.get("channel"));

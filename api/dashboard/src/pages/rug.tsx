@@ -6,6 +6,7 @@ import { Fault, Section, Table, useLoad } from "../ui/base";
 import { Heat } from "../ui/canvas";
 import { grid, table } from "../ui/csv";
 import { Pictures } from "../ui/pictures";
+import "./figures.css";
 
 const LOSSES: [string, string][] = [["loss", "measured"], ["analytic_loss", "closed form"], ["linear_loss", "best linear"], ["bayes_bound", "Bayes bound"], ["oracle_bound", "oracle bound"]];
 const LARGEST = 4_000_000; // in bytes: a larger table is not loaded to draw the picture

@@ -5,6 +5,7 @@ import { applies, get, idempotencyKey, kinds, Problem, send, type Fault as Field
 import { bytes, duration, number } from "../format";
 import { go, note, route } from "../router";
 import { Choice, Facts, Fault, Section, useLoad } from "../ui/base";
+import "./submit.css";
 
 /** The cost of a job, or of all jobs of a study together. */
 interface Estimate { count?: number; parameters: number; samples: number; flops: number; bytes: number; checkpoint_bytes: number; predicted_seconds: number; prediction?: { basis: string } }

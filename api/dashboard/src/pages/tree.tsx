@@ -4,6 +4,7 @@ import type { Job } from "../api";
 import { number } from "../format";
 import { Choice, DataTable, Fault, Section, useLoad } from "../ui/base";
 import { table } from "../ui/csv";
+import "./figures.css";
 
 interface Change { parent: string; child: string; latent: number; found: number; truth: number }
 interface Node { name: string; children: Node[]; depth: number; row: number }

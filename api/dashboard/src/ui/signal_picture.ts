@@ -6,9 +6,9 @@ import { colour, hueColour, seriesColour } from "./theme";
 export interface Alphabet { name: string; symbols: string[]; colours: string[]; unknown: string; unit: string }
 /** An input, row-major with channels last. `zero` and `unit`: a client sends zero + unit × value; lists have
  * a number for each channel. axis: what its columns are. alphabet: its
- * positions are one-hot. */
+ * positions are one-hot. ink: large values of an image are dark. */
 export interface Signal {
-  shape: number[]; values: ArrayLike<number>; zero?: number | number[]; unit?: number | number[]; axis?: { unit: string; length: number }; alphabet?: Alphabet | null;
+  shape: number[]; values: ArrayLike<number>; zero?: number | number[]; unit?: number | number[]; axis?: { unit: string; length: number }; ink?: boolean; alphabet?: Alphabet | null;
 }
 export type Look = "image" | "lines" | "letters" | "spectrogram";
 
@@ -58,11 +58,11 @@ export interface Axes { x: string; xEnd: number; y: string; low: number; high: n
 function axesOf(look: Look, signal: Signal): Axes {
   const [, cols, channels = 1] = signal.shape, [low, high] = look === "lines" ? bounds(signal.values) : [0, channels];
   const axis = signal.axis ?? { unit: "", length: cols }, own = Array.isArray(signal.unit); // then lines show deviations
-  return { x: axis.unit === "s" ? "time in s" : axis.unit ? `position in ${axis.unit}` : "position", xEnd: axis.length, y: look === "lines" ? (own ? "scaled" : "value") : "band",
+  return { x: axis.unit === "s" ? "time in s" : axis.unit ? `position in ${axis.unit}` : "position", xEnd: axis.length, y: look === "lines" ? (channels > 1 ? "channel" : own ? "scaled" : "value") : "band",
     low: look === "lines" && !own ? ownValue(signal, low, 0) : low, high: look === "lines" && !own ? ownValue(signal, high, 0) : high };
 }
 
-function paintAxes(c: CanvasRenderingContext2D, box: Box, axes: Axes, look: Look): void {
+function paintAxes(c: CanvasRenderingContext2D, box: Box, axes: Axes, look: Look, lanes: number): void {
   c.font = "10px Inter, system-ui, sans-serif";
   c.fillStyle = colour("muted");
   c.strokeStyle = colour("edge");
@@ -79,7 +79,10 @@ function paintAxes(c: CanvasRenderingContext2D, box: Box, axes: Axes, look: Look
   c.fillText(axes.x, box.left + box.width / 2, box.top + box.height + 18);
   c.textAlign = "right";
   c.textBaseline = "middle";
-  if (axes.high > axes.low) for (const tick of ticks(axes.low, axes.high, box.height / 34)) {
+  if (look === "lines" && lanes > 1) for (let k = 0; k < lanes; k++) {
+    c.fillText(String(k + 1), box.left - 5, box.top + (k + 0.5) * box.height / lanes);
+    if (k > 0) c.fillRect(box.left, Math.round(box.top + k * box.height / lanes), box.width, 0.5);
+  } else if (axes.high > axes.low) for (const tick of ticks(axes.low, axes.high, box.height / 34)) {
     const y = box.top + box.height * (1 - (tick - axes.low) / (axes.high - axes.low));
     c.fillRect(box.left - 3, y, 3, 1);
     c.fillText(String(tick), box.left - 5, Math.min(Math.max(y, box.top + 5), box.top + box.height - 5));
@@ -89,12 +92,14 @@ function paintAxes(c: CanvasRenderingContext2D, box: Box, axes: Axes, look: Look
   c.fillText(axes.y, 0, box.top - 4);
 }
 
+/** Each channel has a lane of its own, in which it fills the height. */
 function paintLines(c: CanvasRenderingContext2D, signal: Signal, box: Box): void {
-  const [, cols, channels = 1] = signal.shape, [low, high] = bounds(signal.values), span = high - low || 1;
+  const [, cols, channels = 1] = signal.shape, high = box.height / channels;
   for (let k = 0; k < channels; k++) {
+    const [low, most] = bounds(Array.from({ length: cols }, (_, x) => signal.values[x * channels + k])), span = most - low || 1, top = box.top + k * high;
     c.beginPath();
     for (let x = 0; x < cols; x++) {
-      const px = box.left + ((x + 0.5) / cols) * box.width, py = box.top + box.height * (1 - (signal.values[x * channels + k] - low) / span * 0.94 - 0.03);
+      const px = box.left + ((x + 0.5) / cols) * box.width, py = top + high * (1 - (signal.values[x * channels + k] - low) / span * 0.94 - 0.03);
       if (x === 0) c.moveTo(px, py);
       else c.lineTo(px, py);
     }
@@ -137,14 +142,14 @@ export function paintValues(c: CanvasRenderingContext2D, signal: Signal, look: L
   const grid = { rows: high, cols, values: new Float32Array(high * cols) };
   for (let y = 0; y < high; y++) for (let x = 0; x < cols; x++) grid.values[y * cols + x] = signal.values[look === "image" ? (y * cols + x) * channels : x * channels + (channels - 1 - y)];
   const [low, most] = bounds(grid.values);
-  paintGrid(c, grid, [box.left, box.top, box.width, box.height], low, most, "picture");
+  paintGrid(c, grid, [box.left, box.top, box.width, box.height], low, most, look !== "image" || signal.ink ? "picture" : "bright");
 }
 
 /** Paints an input with its axes over the whole canvas. */
 export function paintSignal(c: CanvasRenderingContext2D, signal: Signal, w: number, h: number): void {
   const look = lookOf(signal), box = boxOf(look, w, h);
   paintValues(c, signal, look, box);
-  if (look !== "image") paintAxes(c, box, axesOf(look, signal), look);
+  if (look !== "image") paintAxes(c, box, axesOf(look, signal), look, signal.shape[2] ?? 1);
 }
 
 /** Paints a sequence logo: at each position the letters, as high as the information that the aligned sequences have there.

@@ -31,11 +31,12 @@ const HUES: Record<string, string> = { green: "s2", blue: "s0", orange: "s5", re
 /** The tone of a colour that the daemon sends by its name (core/draw/hue.h). */
 export const hueColour = (name: string): string => colour(HUES[name] ?? "muted");
 
-export type Ramp = "values" | "signed" | "picture";
+export type Ramp = "values" | "signed" | "picture" | "bright";
 
 /** The colour of a share. Kind "values": from 0 (background) to 1 (full colour). Kind "signed": from -1 (blue) to 1 (red).
- * Kind "picture": grey, so that motifs stay visible. */
+ * Kind "picture": grey, so that motifs stay visible. Kind "bright": from black to white in both themes, as in a photograph. */
 export function ramp(share: number, kind: Ramp = "values"): string {
+  if (kind === "bright") return `rgb(${Array(3).fill(Math.round(255 * share)).join(" ")})`;
   const parts = (name: string) => colour(name).split(" ").map(Number);
   const from = parts("ramp-0"), to = parts(kind === "picture" ? "ramp-grey" : kind === "values" ? "ramp-1" : share < 0 ? "ramp-minus" : "ramp-plus");
   const t = Math.min(1, Math.abs(share));

@@ -65,6 +65,7 @@ struct domain_shape {
                   */
     int boxes;   /* upper limit of the boxes of a sample */
     int picture_rows; /* rows of the grey picture of an input; 0: as many as the input has */
+    bool ink; /* large values of an image are dark, as ink on paper; false: they are bright, as in a photograph */
 };
 enum { DOMAIN_LABEL = 64 };
 
@@ -95,8 +96,9 @@ struct domain_truth {
 
 /* The record of a sequence. */
 struct domain_record {
-    const char *name; /* name of the record in the upload, valid as long as the state; NULL: unknown */
-    int64_t number;   /* index of the record in the upload */
+    const char *name;  /* name of the record in the upload, valid as long as the state; NULL: unknown */
+    int64_t number;    /* index of the record in the upload */
+    const char *group; /* name of the group of the record, valid as long as the state; NULL: records have no groups */
     int length; /* number of columns of the sample that belong to the record (frames, if it is a recording), at most
                    shape.cols; the rest of the sample is padding */
 };

@@ -485,10 +485,10 @@ static bool record(const struct domain_state *s, const struct domain_request *re
     if (request->index >= (whole ? s->c.count : drawn ? INT64_MAX : s->parts.count[part]))
         return false;
     int64_t chosen = domain_dataset_choose(s, request), length = collection_length(&s->c, chosen);
-    if (s->spectrum) /* positions are frames */
-        length = audio_spectrum_frames(s->spectrum, (int)length);
+    length = s->spectrum ? audio_spectrum_frames(s->spectrum, (int)length) : length; /* positions are frames */
     *out = (struct domain_record){.name = s->c.records.count > 0 ? s->c.records.name[chosen] : NULL,
                                   .number = chosen,
+                                  .group = s->c.group ? s->c.groups.name[s->c.group[chosen]] : NULL,
                                   .length = (int)(length < s->shape.cols ? length : s->shape.cols)};
     return true;
 }

@@ -32,6 +32,7 @@ static void shape_of(const struct sparling_config *config, struct domain_shape *
     const struct digitcircle_config *c = &config->digitcircle;
     *shape = (struct domain_shape){
         .channels = 1,
+        .ink = true,
         .rows = (int)c->image_size,
         .cols = (int)c->image_size,
         .symbols = (int)c->classes,

@@ -37,6 +37,7 @@ static void shape_of(const struct sparling_config *config, struct domain_shape *
     const struct latex_config *c = &config->latex;
     *shape = (struct domain_shape){
         .channels = 1,
+        .ink = true,
         .rows = (int)c->rows,
         .cols = (int)c->cols,
         .symbols = LATEX_CLASSES,

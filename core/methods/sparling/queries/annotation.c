@@ -305,8 +305,9 @@ static void draw_tile(struct picture *picture, const struct tile *tile, const st
                       const float *grey)
 {
     int scale = tile->scale, high = tile->high * scale;
-    picture_grey(picture, tile->row, tile->col, grey, annotation->rows * tile->high, annotation->cols, scale, white,
-                 ink);
+    bool bright = annotation->rows > 1 && !annotation->domain->shape.ink;
+    picture_grey(picture, tile->row, tile->col, grey, annotation->rows * tile->high, annotation->cols, scale,
+                 bright ? black : white, bright ? white : ink);
     for (int i = 0; annotation->truth && i < annotation->truth->boxes; i++) {
         const struct box *box = &annotation->truth->box[i];
         picture_outline(picture, tile->row + box->row0 * high, tile->col + box->col0 * scale,

@@ -505,6 +505,8 @@ static void write_input(const struct annotation *annotation, const struct sink *
     const struct scale *scale = domain->domain->scale ? domain->domain->scale(domain->state) : NULL;
     write_scale("zero", scale ? scale->shift : &zero, scale ? scale->columns : 1, out);
     write_scale("unit", scale ? scale->unit : &unit, scale ? scale->columns : 1, out);
+    if (shape->rows > 1)
+        sink_boolean(out, "ink", shape->ink);
     write_axis(annotation->domain, out);
     sink_end_object(out);
 }
@@ -529,13 +531,20 @@ static enum status write_letters(const struct inquiry *inquiry, const struct sin
     return STATUS_OK;
 }
 
-/* Writes the name of the record from which a sample of a sequence comes, such as its place in a genome. */
+/* Writes from which record of an upload a sample comes: its index, its group, and its name, such as a place in a
+ * genome.
+ */
 static void write_record(const struct method_question *question, const struct sink *out)
 {
     const struct open_domain *domain = &question->model->domain;
     const struct domain_request request = {.set = DOMAIN_EXAMPLE, .index = (int64_t)question->input->seed};
     struct domain_record record;
-    if (domain->domain->record && domain->domain->record(domain->state, &request, &record) && record.name)
+    if (!domain->domain->record || !domain->domain->record(domain->state, &request, &record))
+        return;
+    sink_integer(out, "number", record.number);
+    if (record.group)
+        sink_text(out, "group", record.group);
+    if (record.name)
         sink_text(out, "record", record.name);
 }
 
@@ -562,7 +571,8 @@ static enum status make_together(const struct method_question *question, struct 
     return question->together ? STATUS_OK : rated_begin(question, question->input, 1, &whole->together, &at, err);
 }
 
-/* The query "motifs": the motifs of an input, its truth, the prediction and, for a sample, the input itself. */
+/* The query "motifs": the motifs of an input, its truth, the prediction with its probability and, for a sample, the
+ * input itself. */
 enum status sparling_motifs(const struct method_question *question, const struct sink *out, struct error *err)
 {
     struct method_question whole;
@@ -575,6 +585,7 @@ enum status sparling_motifs(const struct method_question *question, const struct
         write_motifs(&inquiry->annotation, out);
         write_truth(&inquiry->annotation, out);
         write_prediction(&inquiry->annotation, out);
+        write_tokens(&inquiry->annotation, out);
         if (is_sample(question)) {
             write_record(question, out);
             write_input(&inquiry->annotation, out);

@@ -240,10 +240,11 @@ const struct method_schema sparling_schemas[SPARLING_SCHEMAS] = {
     {"MarkedWord", "word text, start integer, end integer", NULL, false},
     {"Alphabet", "name text, symbols [text], colours [text], unknown text, unit text", NULL, false},
     {"Axis", "unit text, length number", NULL, false},
-    {"MotifInput", "shape [integer], values [number], zero number, unit number, axis Axis", NULL, false},
+    {"MotifInput", "shape [integer], values [number], zero number, unit number, *ink flag, axis Axis", NULL, false},
     {"MotifAnswer",
-     "*shape [integer], *motifs [Motif], *truth [object]?, *numbers [PredictedNumber], *record text, *input "
-     "MotifInput, *alphabet Alphabet?, *letters text?, *text text",
+     "*shape [integer], *motifs [Motif], *truth [object]?, *tokens [object], *probability number, *numbers "
+     "[PredictedNumber], *number integer, *group text, *record text, *input MotifInput, *alphabet Alphabet?, *letters "
+     "text?, *text text",
      NULL, false},
     {"ScoreMaps", "shape [integer], channels [PairChannel], values [number?]", NULL, false},
     {"PredictedNumber", "name text, value number, *true number", NULL, false},

@@ -27,6 +27,7 @@ struct cut {
     int height;     /* rows of the grey picture of an input */
     int high;       /* rows of the grey picture that one row of the map covers */
     int tall, wide; /* pixels for each value */
+    bool bright;    /* large values are bright, as in a photograph */
     float *planes, *grey;
     struct domain_truth *truth;
 };
@@ -67,6 +68,7 @@ static enum status cut_open(const struct top_activations *s, struct cut *cut, st
     cut->tall = pixels(cut->rows);
     cut->wide = pixels(cut->cols);
     cut->planes = malloc(domain_inputs(shape) * sizeof *cut->planes);
+    cut->bright = shape->rows > 1 && !shape->ink;
     cut->grey = malloc((size_t)height * (size_t)shape->cols * sizeof *cut->grey);
     if (!cut->planes || !cut->grey)
         return error_memory(err, "a picture");
@@ -108,7 +110,7 @@ static void draw_part(struct picture *picture, const struct cut *cut, int width,
     for (int r = top; r < top + high; r++)
         for (int c = left; c < left + wide; c++) {
             double share = fmin(1, fmax(0, (double)cut->grey[r * width + c]));
-            uint8_t level = (uint8_t)lround(255 - share * (255 - INK));
+            uint8_t level = (uint8_t)lround(cut->bright ? 255 * share : 255 - share * (255 - INK));
             picture_fill(picture, row + (r - first_row) * cut->tall, col + (c - first_col) * cut->wide, cut->tall,
                          cut->wide, (struct colour){level, level, level});
         }

@@ -1,17 +1,17 @@
 // One input: a sample, a file of the user, or a drawing, with the motifs that the model finds in it and its prediction.
 import { useRef, useState } from "preact/hooks";
 import { Problem, send, type FileFormat, type Kind } from "../../api";
-import { number } from "../../format";
+import { number, percent } from "../../format";
 import { note, route } from "../../router";
 import { Fault, Section, Table, useLoad } from "../../ui/base";
 import { bounds } from "../../ui/canvas";
 import { ChannelMark } from "../../ui/channel";
 import { lookOf, ownValue, type Look, type Signal } from "../../ui/signal_picture";
 import { ChannelPanel } from "./channel";
-import { InputPicture, Reading } from "./input_picture";
+import { InputPicture, Legend, Reading } from "./input_picture";
 import { Interventions } from "./interventions";
 import { MarkedText, wordsOf } from "./text";
-import { inputOf, pickOf, type Answer, type Answers, type Edit, type MotifProps, type Source, type Upload } from "./types";
+import { inputOf, motifs, pickOf, type Answer, type Answers, type Edit, type Motif, type MotifProps, type Source, type Upload } from "./types";
 
 const LOOKS: Record<Look, string> = { image: "an image", lines: "lines", letters: "letters", spectrogram: "a spectrogram" };
 const READ_EVERY = 150; // ms between two readings of a drawing
@@ -72,6 +72,14 @@ function TextForm({ begin, read }: { begin: string; read: (text: string) => void
       <button class="primary" disabled={!text.trim()}>Read the text</button>
     </form>
   );
+}
+
+/** The first and the last position of a motif, as motifctl prints them. */
+function extentOf({ extent, seconds }: Motif, line: boolean): string {
+  if (seconds) return `${number(seconds[0])} to ${number(seconds[1])} s`;
+  if (!extent) return "–";
+  const [r0, r1, c0, c1] = extent;
+  return line ? `${c0} to ${c1 - 1}` : `${r0}–${r1 - 1}, ${c0}–${c1 - 1}`;
 }
 
 type Tool = "select" | "draw" | "erase";
@@ -138,9 +146,10 @@ export function Inputs({ jobId, checkpoint, nameOf, kind }: MotifProps) {
       {a && (
         <>
           <div class={line ? "" : "two"}>
-            <Section title={sketch ? "Drawing" : upload ? upload.name : `Sample ${seed}${a.record ? `, ${a.record}` : ""}`} aside={<span class="muted" role={sketch ? "status" : undefined}>{maximal.length} motifs, {a.motif_count} active of {number(a.shape[0] * a.shape[1] * a.shape[2])}</span>}>
-              {text !== undefined ? <MarkedText text={text} side={a} all={all} channel={channel} nameOf={nameOf} label={`The text with ${maximal.length} motifs; the table below lists them`} onPick={(m) => note({ channel: String(m.channel) })} /> : <InputPicture shape={a.shape} side={a} truth={boxes && !sketch ? a.truth : null} input={input} upload={sketch ? null : upload} all={all} channel={channel} nameOf={nameOf}
-                label={`The input${look ? ` as ${LOOKS[look]}` : ""} with ${maximal.length} motifs; the table beside it lists them`} onPick={(m) => note({ channel: String(m.channel) })} onDraw={sketch && tool !== "select" ? draw : undefined} />}
+            <Section title={sketch ? "Drawing" : upload ? upload.name : `Sample ${seed}${a.record ? `, ${a.record}` : ""}`} aside={<span class="muted" role={sketch ? "status" : undefined}>{motifs(maximal.length)}, {a.motif_count} active of {number(a.shape[0] * a.shape[1] * a.shape[2])}</span>}>
+              {text !== undefined ? <MarkedText text={text} side={a} all={all} channel={channel} nameOf={nameOf} label={`The text with ${motifs(maximal.length)}; the table below lists them`} onPick={(m) => note({ channel: String(m.channel) })} /> : <InputPicture shape={a.shape} side={a} truth={boxes && !sketch ? a.truth : null} input={input} upload={sketch ? null : upload} all={all} channel={channel} nameOf={nameOf}
+                label={`The input${look ? ` as ${LOOKS[look]}` : ""} with ${motifs(maximal.length)}; the table beside it lists them`} onPick={(m) => note({ channel: String(m.channel) })} onDraw={sketch && tool !== "select" ? draw : undefined} />}
+              {text === undefined && maximal.some((m) => m.extent) && <Legend truth={boxes && !sketch && (a.truth ?? []).length > 0} />}
               <Reading side={a} label={sketch ? undefined : a.label} title="Prediction" />
               <div class="chips" role="group" aria-label="Channels">{counts.map((n, c) => (
                 <button key={c} type="button" class="key" aria-pressed={channel === c} onClick={() => note({ channel: channel === c ? null : String(c) })}><ChannelMark channel={c} name={nameOf(c)} /> <b>{n}</b></button>
@@ -149,8 +158,8 @@ export function Inputs({ jobId, checkpoint, nameOf, kind }: MotifProps) {
             <div>
               {channel !== null && <ChannelPanel jobId={jobId} kind={kind} checkpoint={checkpoint} nameOf={nameOf} channel={channel} close={() => note({ channel: null })} />}
               <Section title="Motifs">
-                <Table caption="Motifs of this input" words={text !== undefined ? 2 : 1} head={["Name", ...(text !== undefined ? ["Words", "Position"] : line ? ["Position"] : ["Row", "Column"]), ...(stranded ? ["Strand"] : []), "Value", ""]}
-                  rows={maximal.filter((m) => channel === null || m.channel === channel).map((m) => [key(m.channel), ...(text !== undefined ? [wordsOf(m), m.position[1]] : line ? [m.position[1]] : m.position), ...(stranded ? [m.strand ?? ""] : []), number(m.value),
+                <Table caption="Motifs of this input" words={text !== undefined ? 2 : 1} head={["Name", ...(text !== undefined ? ["Words", "Position"] : line ? ["Position"] : ["Row", "Column"]), ...(stranded ? ["Strand"] : []), "Extent", "Value", "q", ""]}
+                  rows={maximal.filter((m) => channel === null || m.channel === channel).map((m) => [key(m.channel), ...(text !== undefined ? [wordsOf(m), m.position[1]] : line ? [m.position[1]] : m.position), ...(stranded ? [m.strand ?? ""] : []), extentOf(m, line), number(m.value), m.q === undefined || m.q === null ? "–" : percent(m.q, 2),
                     <button type="button" class="small" onClick={() => setEdits([...edits, { channel: m.channel, position: m.position, delete: true }])}>Delete<span class="hidden"> motif {nameOf(m.channel)} at {m.position.join(", ")}</span></button>])} />
               </Section>
             </div>

@@ -3,7 +3,7 @@ import { number } from "../../format";
 import type { Kind } from "../../api";
 import { spelled, type Alphabet, type Signal } from "../../ui/signal_picture";
 
-export interface Motif { position: [number, number]; channel: number; name?: string | null; value: number; maximal: boolean; strand?: string; extent?: [number, number, number, number] | null; words?: Word[] }
+export interface Motif { position: [number, number]; channel: number; name?: string | null; value: number; maximal: boolean; p?: number | null; q?: number | null; strand?: string; extent?: [number, number, number, number] | null; seconds?: [number, number]; words?: Word[] }
 /** A word that a motif marks: the characters [start, end) of the text. */
 export interface Word { word: string; start: number; end: number }
 export interface Truth { symbol: string; box: [number, number, number, number] }
@@ -11,9 +11,10 @@ export type Read = string | { position: number; class: string; probability?: num
 export interface Side { motif_count: number; motifs: Motif[]; prediction: Read[]; tokens?: { token: string; probability: number }[]; probability?: number; numbers?: PredictedNumber[] }
 /** A number that the model predicts, and the true one if it is known. */
 export interface PredictedNumber { name: string; value: number; true?: number }
-export interface Answer extends Side { shape: [number, number, number]; truth: Truth[] | null; label?: Read[]; record?: string; input?: Signal; alphabet?: Alphabet | null; letters?: string | null; text?: string; warnings?: { code: string; text: string }[] }
+export interface Answer extends Side { shape: [number, number, number]; truth: Truth[] | null; label?: Read[]; number?: number; group?: string; record?: string; input?: Signal; alphabet?: Alphabet | null; letters?: string | null; text?: string; warnings?: { code: string; text: string }[] }
 export interface Intervened { shape: [number, number, number]; before: Side; after: Side; truth: Truth[] | null; label?: Read[]; text?: string }
-export interface Answers<T> { checkpoint: { seq: number; density: number | null }; answers: T[] }
+export interface Bound { marks: number; false_at_most: number; confidence: number }
+export interface Answers<T> { checkpoint: { seq: number; density: number | null }; answers: T[]; bound?: Bound | null; why?: string }
 export type Edit = { channel: number; position?: [number, number]; delete?: true; to?: { channel: number } };
 export interface Upload { name: string; type: string; data: string; bitmap: ImageBitmap | null }
 export type Source = { sample: { seed: number } } | { data: string; type: string } | { array: unknown };
