@@ -220,9 +220,9 @@ static void images_are_drawn_side_by_side(void **state)
               "vocabulary[{name=left count=1 } {name=right count=2 } ] boxes=1 warnings[] ");
     struct picture *p = preview(&c); /* each value is drawn as 30 x 30 pixels */
     assert_int_equal(p->cols, 2 * (4 * 30 + 8) + 8);
-    assert_colour(p, 8 + 15, 8 + 15, 255, 255, 255);
-    assert_colour(p, 8 + 75, 8 + 105, 24, 24, 24);
-    assert_int_equal(greys(p, 8, 8 + 128, 90, 120, 255), 90 * 120);
+    assert_colour(p, 8 + 15, 8 + 15, 0, 0, 0);
+    assert_colour(p, 8 + 75, 8 + 105, 255, 255, 255);
+    assert_int_equal(greys(p, 8, 8 + 128, 90, 120, 0), 90 * 120);
     picture_destroy(p);
 }
 
@@ -252,8 +252,8 @@ static void large_images_are_reduced(void **state)
     struct picture *p = preview(&c);
     assert_int_equal(p->cols, 3 * (250 + 8) + 8);
     assert_int_equal(p->rows, 2 * (250 + 12 + 8) + 8);
-    assert_colour(p, 8 + 100, 8 + 100, 24, 24, 24);
-    assert_int_equal(greys(p, 8, 8, 250, 250, 24), 250);
+    assert_colour(p, 8 + 100, 8 + 100, 255, 255, 255);
+    assert_int_equal(greys(p, 8, 8, 250, 250, 255), 250);
     picture_destroy(p);
     test_free(c.values);
     test_free(c.start);
