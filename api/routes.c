@@ -12,6 +12,7 @@
 #include "api/jobs/job_spec.h"
 #include "api/jobs/jobs.h"
 #include "api/report/report.h"
+#include "api/rights/usage.h"
 #include "api/studies/studies.h"
 #include "api/tokens.h"
 #include "api/trainers/trainers.h"
@@ -94,6 +95,12 @@ static const struct config_field metrics_query[] = {
     PARAMETER_INTEGER(
         "max_points", 3, 100000,
         "most points of a series (1500); when more exist, each bucket gives its min, max and last in step order"),
+    PARAMETERS_END,
+};
+static const struct config_field usage_query[] = {
+    PARAMETER_TEXT(
+        "team", STORAGE_TEAM - 1,
+        "members of this team; for managers, it must be their own (administrators: the members of all teams)"),
     PARAMETERS_END,
 };
 static const struct config_field audit_query[] = {
@@ -395,6 +402,10 @@ static const struct api_answer kinds_answers[] = {{200, JSON, "KindList", "Every
 static const struct api_answer kind_answers[] = {
     {200, JSON, "Kind", "The method."}, PROBLEM(404, "There is no such method."), END};
 static const struct api_answer system_answers[] = {{200, JSON, "System", "This daemon."}, END};
+static const struct api_answer usage_answers[] = {
+    {200, JSON, "Usage", "The caller's jobs, threads and bytes, and the limits of one token; null: no limit."},
+    PROBLEM(403, "The team is not one that the caller manages."),
+    END};
 static const struct api_answer audit_answers[] = {
     {200, JSON, "AuditList", "Newest first; status is null if the process ended before it answered."},
     PROBLEM(400, "A query parameter is wrong."),
@@ -610,6 +621,8 @@ const struct api_route api_routes[] = {
     GET(RIGHT_NOTHING, "/v1/kinds/{kind}", "showKind", API_SCOPE_READ, NULL, kind_answers, kinds_show, "One method"),
     GET(RIGHT_NOTHING, "/v1/system", "showSystem", API_SCOPE_READ, NULL, system_answers, system_show,
         "Version, machine, load, sizes"),
+    GET(RIGHT_NOTHING, "/v1/usage", "showUsage", API_SCOPE_READ, usage_query, usage_answers, usage_show,
+        "What the caller uses and may use; for managers and administrators also what the members of the team use"),
     GET(RIGHT_NOTHING, "/v1/audit", "listAudit", API_SCOPE_ADMIN, audit_query, audit_answers, audit_list,
         "Audit log: requests that change something, and who sent them"),
     GET(RIGHT_NOTHING, "/v1/tokens", "listTokens", API_SCOPE_OPERATOR, NULL, token_list_answers, tokens_handle,

@@ -55,6 +55,7 @@ struct storage_options {   /* Options of a store. In every field, zero selects t
     int busy_ms;           /* milliseconds to wait for a lock of another program; 0 selects 5000 */
     int64_t queue_limit;   /* upper limit of queued jobs; 0: no limit */
     int64_t owner_threads; /* upper limit of the threads that one owner's running jobs use together; 0: no limit */
+    int64_t team_threads;  /* the same for one team with a name; 0: no limit */
     int threads_of_job; /* threads that a job counts towards owner_threads if it does not state its number of threads */
     const char *maker; /* name and version of the writing program, stored with every checkpoint; borrowed; NULL: none */
     enum storage_durability durability;
@@ -180,6 +181,7 @@ struct storage_submit {
     const char *team;  /* its team; NULL or "": the team without a name */
     enum visibility visibility;
     int64_t owner_limit;     /* upper limit of the owner's unfinished jobs; 0: no limit */
+    int64_t team_limit;      /* upper limit of the unfinished jobs of the team, if it has a name; 0: no limit */
     const char *key;         /* idempotency key, which is independent of the keys of other owners; NULL: none */
     uint8_t fingerprint[32]; /* hash of the request; used only if there is a key */
 };
@@ -187,6 +189,7 @@ struct storage_submit {
 enum storage_submit_outcome {
     STORAGE_CREATED,    /* a new job was created; `id` is its id */
     STORAGE_OWNER_FULL, /* the owner has reached owner_limit; nothing was stored */
+    STORAGE_TEAM_FULL,  /* the team has reached team_limit; nothing was stored */
     STORAGE_REPLAYED,   /* the key was used before for the same request; `id` is the job that this request created */
     STORAGE_KEY_REUSED  /* the key was used before for another request; nothing was stored, `id` is the job of that
                            request */
@@ -250,7 +253,8 @@ enum status storage_job_request(struct storage *storage, const char *id, enum jo
                                 enum requested_state *requested, struct error *err);
 
 /* Sets the first job of the queue to running: the one with the highest priority, and among equal priorities the
- * oldest. Skips jobs that would exceed owner_threads. NOT_FOUND: the queue contains no job that may start. */
+ * oldest. Skips jobs that would exceed owner_threads or team_threads. NOT_FOUND: the queue contains no job that may
+ * start. */
 enum status storage_job_claim(struct storage *storage, char id[STORAGE_ID], struct error *err);
 /* Works like storage_job_claim(), but considers only the queued jobs of one task. */
 enum status storage_job_claim_task(struct storage *storage, enum job_task task, char id[STORAGE_ID], struct error *err);
@@ -282,6 +286,17 @@ enum status storage_job_rewind(struct storage *storage, const char *id, int64_t 
  * background sweep removes its large rows later. CONFLICT: the job is not finished, or an unfinished job starts from
  * it. */
 enum status storage_job_delete(struct storage *storage, const char *id, struct error *err);
+
+struct storage_usage {
+    char owner[VIEWER_NAME], team[STORAGE_TEAM];
+    int64_t jobs[JOB_STATES]; /* number of jobs by state */
+    int64_t threads;          /* threads of the running jobs, over all ranks */
+    double seconds;           /* threads times seconds in which jobs ran in the last 24 hours */
+    int64_t bytes;            /* bytes of checkpoints and files */
+};
+/* Reads what jobs use: a row for each owner, at most 1000. owner, team: only jobs of these; NULL: of all. */
+enum status storage_usage_read(struct storage *storage, const char *owner, const char *team, struct arena *arena,
+                               struct storage_usage **usage, size_t *count, struct error *err);
 
 /* ---- studies: groups of jobs --------------------------------------------------------------------- */
 

@@ -197,6 +197,21 @@ const struct openapi_schema openapi_schemas[] = {
      "'items':{'type':'string','minLength':1,'maxLength':63}}",
      false},
     {"JobPatch", "*name Name?, *priority Priority, *tags Tags?, *visibility Visibility", NULL, true},
+    {"Usage",
+     "owner text?, team text?, role text, jobs {integer}, threads integer, thread_seconds_day number, job_bytes "
+     "integer, dataset_bytes integer, limits UsageLimits, *total UsageTotal, *members [UsageMember]",
+     NULL, false},
+    {"UsageLimits",
+     "jobs integer?, threads integer?, job_bytes integer?, dataset_bytes integer?, team_jobs integer?, team_threads "
+     "integer?",
+     NULL, false},
+    {"UsageTotal",
+     "jobs {integer}, threads integer, thread_seconds_day number, job_bytes integer, dataset_bytes integer", NULL,
+     false},
+    {"UsageMember",
+     "owner text?, team text?, jobs {integer}, threads integer, thread_seconds_day number, job_bytes integer, "
+     "dataset_bytes integer",
+     NULL, false},
     {"Sharing", "visibility Visibility", NULL, true},
     {"Estimate",
      "dry_run flag, kind text, preset text?, name text?, priority integer, threads integer, config object, "

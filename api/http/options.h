@@ -97,7 +97,8 @@ struct api_options {
         int64_t threads;
         /* upper limit of the bytes of checkpoints and files of the token's jobs; checked at each submission */
         int64_t job_bytes;
-        int64_t dataset_bytes; /* upper limit of the bytes of the data sets that the token uploaded */
+        int64_t dataset_bytes;           /* upper limit of the bytes of the data sets that the token uploaded */
+        int64_t team_jobs, team_threads; /* jobs and threads of a team; teams without a name have no limit */
     } share;
     /* executors that a job may request, the default first; ends with NULL. NULL: only "thread" */
     const char *const *executors;

@@ -21,8 +21,8 @@ void submit_and_respond(struct exchange *x, struct storage_submit *submit, const
         respond_error(x, &err);
         return;
     }
-    if (outcome == STORAGE_OWNER_FULL) {
-        submission_respond_full(x, submit);
+    if (outcome == STORAGE_OWNER_FULL || outcome == STORAGE_TEAM_FULL) {
+        submission_respond_full(x, submit, outcome, 1);
         return;
     }
     if (outcome == STORAGE_CREATED && submit->trace != NULL)

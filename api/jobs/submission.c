@@ -45,16 +45,19 @@ void repeat_respond(struct exchange *x, enum storage_submit_outcome outcome, con
     }
 }
 
-/* Adds a fault if a job requests more threads than all running jobs of its token together may use, because such a job
- * could never start. threads: the sum over all ranks. */
+/* Adds a fault if a job requests more threads than all running jobs of its token, or of its team, together may use,
+ * because such a job could never start beside others. threads: the sum over all ranks. */
 static void share_check_threads(const struct exchange *x, int threads, struct api_faults *faults)
 {
-    int64_t most = x->api->options.share.threads;
-    if (most > 0 && threads > most && caller_name(x)[0] != '\0') {
+    const struct api_share *share = &x->api->options.share;
+    const int64_t token = caller_name(x)[0] != '\0' ? share->threads : 0;
+    const int64_t team = caller_team(x)[0] != '\0' ? share->team_threads : 0;
+    const bool of_team = team > 0 && (token <= 0 || team < token);
+    const int64_t most = of_team ? team : token;
+    if (most > 0 && threads > most) {
         api_faults_add(faults, "/threads",
-                       "must be at most %lld over all ranks, the limit of all running jobs of a token; "
-                       "got %d",
-                       (long long)most, threads);
+                       "must be at most %lld over all ranks, the limit of all running jobs of a %s; got %d",
+                       (long long)most, of_team ? "team" : "token", threads);
     }
 }
 
@@ -121,6 +124,7 @@ bool submission_admit(struct exchange *x, struct storage_submit *row, const cJSO
     row->owner = x->request->who;
     row->team = x->request->team;
     row->owner_limit = x->api->options.share.jobs;
+    row->team_limit = x->api->options.share.team_jobs;
     if (!repeat_key(x, &row->key))
         return false;
     if (!fingerprint(x, body, row->fingerprint)) {
@@ -134,11 +138,21 @@ bool submission_admit(struct exchange *x, struct storage_submit *row, const cJSO
     return share_has_room(x);
 }
 
-void submission_respond_full(struct exchange *x, const struct storage_submit *row)
+void submission_respond_full(struct exchange *x, const struct storage_submit *row, enum storage_submit_outcome outcome,
+                             size_t count)
 {
-    respond_problem(x, PROBLEM_TOO_MANY,
-                    "This token has %lld unfinished jobs, which is the limit: wait until one finishes, or cancel one.",
-                    (long long)row->owner_limit);
+    const bool team = outcome == STORAGE_TEAM_FULL;
+    const long long most = (long long)(team ? row->team_limit : row->owner_limit);
+    const char *who = team ? "team" : "token";
+    if (count > 1)
+        respond_problem(x, PROBLEM_TOO_MANY,
+                        "The study has %zu jobs, and this %s may have %lld unfinished jobs in all: wait until others "
+                        "finish, or submit fewer.",
+                        count, who, most);
+    else
+        respond_problem(x, PROBLEM_TOO_MANY,
+                        "This %s has %lld unfinished jobs, which is the limit: wait until one finishes, or cancel one.",
+                        who, most);
 }
 
 /* Finds the job and the checkpoint of "from". Adds a fault if the job or the checkpoint does not exist, or if the job

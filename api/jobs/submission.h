@@ -43,8 +43,9 @@ enum status submission_row(struct exchange *x, const struct submission *s, struc
 /* Fills the members that follow from the request: key, fingerprint (of `body`), owner, limits and trace. False: the
  * request is refused, and the function has responded. */
 bool submission_admit(struct exchange *x, struct storage_submit *row, const cJSON *body);
-/* Responds that the owner has reached the limit of unfinished jobs. */
-void submission_respond_full(struct exchange *x, const struct storage_submit *row);
+/* Responds that the owner or the team has reached its limit of unfinished jobs. count: jobs of the request. */
+void submission_respond_full(struct exchange *x, const struct storage_submit *row, enum storage_submit_outcome outcome,
+                             size_t count);
 
 /* How long a job will take: the work of its samples at the speed of this machine. */
 struct prediction {

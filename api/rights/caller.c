@@ -13,6 +13,13 @@ const char *caller_team(const struct exchange *x)
     return x->request->team != NULL ? x->request->team : "";
 }
 
+enum role caller_role(const struct exchange *x)
+{
+    enum role role;
+    (void)rights_role(x->request->scope, &role);
+    return role;
+}
+
 struct viewer caller_viewer(const struct exchange *x)
 {
     struct viewer viewer = {.sees = 0};
@@ -52,9 +59,7 @@ void caller_refuse(struct exchange *x, enum action action, const char *what, con
     char of[STORAGE_TEAM + 24] = "";
     if (team[0] != '\0')
         (void)snprintf(of, sizeof of, " of the team %s", team);
-    enum role role = ROLE_READER;
-    (void)rights_role(x->request->scope, &role);
     respond_problem(x, PROBLEM_FORBIDDEN, "Only %s%s, the managers%s and administrators may %s %s; this token is a %s.",
                     owner[0] != '\0' ? "its owner " : "members", owner, of, rights_action_name(action), what,
-                    rights_role_name(role));
+                    rights_role_name(caller_role(x)));
 }

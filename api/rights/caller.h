@@ -10,6 +10,8 @@
 struct viewer caller_viewer(const struct exchange *x);
 /* Whether the caller may read everything, as administrators and everybody on a daemon without tokens may. */
 bool caller_sees_all(const struct exchange *x);
+/* The caller's role; that of a reader if its scope is no role. */
+enum role caller_role(const struct exchange *x);
 /* The names of the caller's token and of its team; "": none. */
 const char *caller_name(const struct exchange *x);
 const char *caller_team(const struct exchange *x);

@@ -149,12 +149,8 @@ static void store(struct submitting *s, const char *grid, const cJSON *body)
         .name = s->spec.name, .grid = grid, .seeds = (int)s->spec.seeds, .jobs = s->rows, .count = s->spec.count};
     if (storage_study_submit(x->api->options.storage, &study, id, &outcome, &err)) {
         respond_error(x, &err);
-    } else if (outcome == STORAGE_OWNER_FULL) {
-        respond_problem(
-            x, PROBLEM_TOO_MANY,
-            "The study has %zu jobs, and this token may have %lld unfinished jobs in all: wait until others "
-            "finish, or submit fewer.",
-            s->spec.count, (long long)first->owner_limit);
+    } else if (outcome == STORAGE_OWNER_FULL || outcome == STORAGE_TEAM_FULL) {
+        submission_respond_full(x, first, outcome, s->spec.count);
     } else if (outcome == STORAGE_KEY_REUSED) {
         respond_problem(x, PROBLEM_KEY_REUSED, "This Idempotency-Key was used for another request, which created %s.",
                         id);

@@ -195,14 +195,17 @@ static enum status claim_run(struct storage *storage, struct db *db, struct comm
     sqlite3_stmt *stmt;
     int64_t job = 0;
     const struct storage_options *options = &storage->options;
-    enum status status =
-        db_query(db, &stmt, err,
-                 "SELECT num, id FROM job WHERE state = 'queued' AND (?1 = 0 OR task = ?2)"
-                 " AND (?3 = 0 OR owner = '' OR ?3 >= min(?3, iif(threads > 0, threads, ?4) * ranks)"
-                 " + (SELECT coalesce(sum(iif(r.threads > 0, r.threads, ?4) * r.ranks), 0)"
-                 " FROM job AS r WHERE r.owner = job.owner AND r.owner <> '' AND r.state = 'running'))"
-                 " ORDER BY priority DESC, num LIMIT 1",
-                 "iiin", (int64_t)c->by_task, (int64_t)c->task, options->owner_threads, options->threads_of_job);
+    enum status status = db_query(db, &stmt, err,
+                                  "SELECT num, id FROM job WHERE state = 'queued' AND (?1 = 0 OR task = ?2)"
+                                  " AND (?3 = 0 OR owner = '' OR ?3 >= min(?3, iif(threads > 0, threads, ?4) * ranks)"
+                                  " + (SELECT coalesce(sum(iif(r.threads > 0, r.threads, ?4) * r.ranks), 0)"
+                                  " FROM job AS r WHERE r.owner = job.owner AND r.owner <> '' AND r.state = 'running'))"
+                                  " AND (?5 = 0 OR team = '' OR ?5 >= min(?5, iif(threads > 0, threads, ?4) * ranks)"
+                                  " + (SELECT coalesce(sum(iif(r.threads > 0, r.threads, ?4) * r.ranks), 0)"
+                                  " FROM job AS r WHERE r.team = job.team AND r.state = 'running'))"
+                                  " ORDER BY priority DESC, num LIMIT 1",
+                                  "iiini", (int64_t)c->by_task, (int64_t)c->task, options->owner_threads,
+                                  options->threads_of_job, options->team_threads);
     if (!status && db_row(db, stmt, &status, err)) {
         job = sqlite3_column_int64(stmt, 0);
         if (!db_copy(stmt, 1, c->claimed, STORAGE_ID))

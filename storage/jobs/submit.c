@@ -29,17 +29,28 @@ static enum status check_source(struct db *db, const struct storage_submit *in, 
     return STATUS_OK;
 }
 
-static enum status owner_is_full(struct db *db, const struct submit *s, bool *full, struct error *err)
+/* Compares the unfinished jobs of the owner and of the team with their limits. */
+static enum status check_share(struct db *db, struct submit *s, struct error *err)
 {
     int64_t jobs;
     const struct storage_submit *in = s->jobs;
-    if (in->owner_limit <= 0 || in->owner == NULL || in->owner[0] == '\0')
+    if (in->owner_limit > 0 && or_empty(in->owner)[0] != '\0') {
+        enum status status = db_integer(
+            db, &jobs, 0, err,
+            "SELECT count(*) FROM job WHERE owner = ? AND owner <> '' AND state IN ('queued', 'running', 'paused')",
+            "t", in->owner);
+        if (status)
+            return status;
+        if (jobs + (int64_t)s->count > in->owner_limit)
+            s->outcome = STORAGE_OWNER_FULL;
+    }
+    if (s->outcome != STORAGE_CREATED || in->team_limit <= 0 || or_empty(in->team)[0] == '\0')
         return STATUS_OK;
     enum status status = db_integer(
-        db, &jobs, 0, err,
-        "SELECT count(*) FROM job WHERE owner = ? AND owner <> '' AND state IN ('queued', 'running', 'paused')", "t",
-        in->owner);
-    *full = !status && jobs + (int64_t)s->count > in->owner_limit;
+        db, &jobs, 0, err, "SELECT count(*) FROM job WHERE team = ? AND state IN ('queued', 'running', 'paused')", "t",
+        in->team);
+    if (!status && jobs + (int64_t)s->count > in->team_limit)
+        s->outcome = STORAGE_TEAM_FULL;
     return status;
 }
 
@@ -140,7 +151,6 @@ static enum status submit_run(struct storage *storage, struct db *db, struct com
 {
     struct submit *s = (struct submit *)command;
     const struct storage_submit *in = s->jobs;
-    bool full = false;
     char id[STORAGE_ID] = ""; /* of a job of a study; s->id is then that of the study */
     int64_t job = 0;
     const struct submit_key key = {or_empty(in->owner), in->key, in->fingerprint, clock_now_ms()};
@@ -149,11 +159,9 @@ static enum status submit_run(struct storage *storage, struct db *db, struct com
         return status;
     if (s->outcome != STORAGE_CREATED)
         return find_study(db, s, err);
-    status = owner_is_full(db, s, &full, err);
-    if (status || full) {
-        s->outcome = STORAGE_OWNER_FULL;
+    status = check_share(db, s, err);
+    if (status || s->outcome != STORAGE_CREATED)
         return status;
-    }
     status = check_queue(storage, db, s->count, err);
     if (!status && s->study != NULL)
         status = add_study(storage, db, s, err);

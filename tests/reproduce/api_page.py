@@ -385,7 +385,7 @@ class Run:
         example("GET", "/v1/uploads/{sha256}", names={"sha256": self.broken_upload((CSV + TABLE * 200).encode())})
         example("GET", "/v1/kinds")
         example("GET", "/v1/kinds/{kind}", names={"kind": "superposition"})
-        for path in ("/v1/system", "/v1/audit", "/healthz", "/readyz", "/metrics", "/openapi.json"):
+        for path in ("/v1/system", "/v1/usage", "/v1/audit", "/healthz", "/readyz", "/metrics", "/openapi.json"):
             example("GET", path)
         example("GET", "/", headers={"Accept": "application/json"})
         if "/assets/{name}" in self.document["paths"]:

@@ -4,7 +4,7 @@ another team shares with everyone, and those of another team. Then a second team
 
 The list of operations comes from the document of the daemon, so an operation that states no right, or one that this test cannot classify, fails it.
 
-usage: wire_teams.py MOTIFD [--requests N]"""
+usage: wire_teams.py MOTIFD MOTIFCTL [--requests N]"""
 import argparse
 import http.client
 import json
@@ -20,9 +20,10 @@ from daemon import TINY, Daemon, run_checks  # noqa: E402
 
 parser = argparse.ArgumentParser()
 parser.add_argument("motifd")
+parser.add_argument("motifctl")
 parser.add_argument("--requests", type=int, default=5000)
 options = parser.parse_args()
-MOTIFD = os.path.abspath(options.motifd)
+MOTIFD, MOTIFCTL = (os.path.abspath(path) for path in (options.motifd, options.motifctl))
 
 ROLES = ("reader", "member", "manager", "admin")
 RELATIONS = ("own", "team", "private", "everyone", "other")
@@ -375,6 +376,80 @@ def streams(house, known):
         assert (known["job"] in seen) == (team == "alpha")
 
 
+def ctl(daemon, secret, *words, code=0):
+    done = subprocess.run([MOTIFCTL, "--server", daemon.url, "--token", secret, *words], capture_output=True, text=True, timeout=60)
+    assert done.returncode == code, (words, done)
+    return done.stdout + done.stderr
+
+
+def usage(house, known):
+    """Everybody sees the own usage; managers that of the team's members; administrators that of all. The sums are those of the lists."""
+    member, manager, root = house.callers["alpha", "member"], house.callers["alpha", "manager"], house.callers["", "admin"]
+    mine = member.must(200, "GET", "/v1/usage")
+    assert (mine["owner"], mine["team"], mine["role"]) == ("member-alpha", "alpha", "member") and "members" not in mine, mine
+    checkpoints = sum(c["bytes"] for c in member.must(200, "GET", f"/v1/jobs/{known['job']}/checkpoints")["checkpoints"])
+    assert mine["jobs"]["succeeded"] == 1 and mine["job_bytes"] >= checkpoints > 0 and 0 < mine["thread_seconds_day"] < 600 and mine["dataset_bytes"] > 0, mine
+    assert all(limit is None for limit in mine["limits"].values())
+    team = manager.must(200, "GET", "/v1/usage")
+    assert {m["team"] for m in team["members"]} == {"alpha"} and {"member-alpha", "colleague-alpha", "manager-alpha"} == {m["owner"] for m in team["members"]}, team
+    one = next(m for m in team["members"] if m["owner"] == "member-alpha")
+    assert {k: one[k] for k in ("jobs", "threads", "job_bytes", "dataset_bytes")} == {k: mine[k] for k in ("jobs", "threads", "job_bytes", "dataset_bytes")}
+    listed = [j for j in manager.must(200, "GET", "/v1/jobs?limit=1000")["jobs"] if j["team"] == "alpha"]
+    assert sum(team["total"]["jobs"].values()) == len(listed) > 10, (team["total"], len(listed))
+    assert team == manager.must(200, "GET", "/v1/usage?team=alpha")
+    for who, path in ((("alpha", "manager"), "/v1/usage?team=beta"), (("alpha", "manager"), "/v1/usage?team=none"), (("alpha", "member"), "/v1/usage?team=alpha")):
+        assert house.callers[who].ask("GET", path)[0] == 403
+    everyone = root.must(200, "GET", "/v1/usage")
+    assert {m["team"] for m in everyone["members"]} == {None, "alpha", "beta"} and everyone["threads"] == 1, everyone
+    assert {m["team"] for m in root.must(200, "GET", "/v1/usage?team=beta")["members"]} == {"beta"}
+    text = ctl(house.daemon, house.secrets["alpha", "manager"], "usage")
+    assert "colleague-alpha" in text and "all of these" in text, text
+
+
+def share_with_motifctl(house):
+    secret, daemon = house.secrets["alpha", "member"], house.daemon
+    job, study, name = (house.make(kind, ("alpha", "member"), "team") for kind in ("job", "study", "dataset"))
+    assert "visible to everyone" in ctl(daemon, secret, "share", job, "everyone")
+    assert f"{name}: private" in ctl(daemon, secret, "share", "--dataset", name, "private")
+    assert "visible to the team alpha" in ctl(daemon, secret, "share", "--study", study, "team")
+    assert "Only its owner member-alpha, the managers of the team alpha" in ctl(daemon, house.secrets["alpha", "colleague"], "share", job, "team", code=2)
+    assert "There is no job" in ctl(daemon, house.secrets["beta", "member"], "share", study, "team", code=2)
+    for words in (("share", job), ("share", job, "public"), ("share", "--dataset", name, "--study", study, "team"), ("share", "--dataset", name, job, "team")):
+        ctl(daemon, secret, *words, code=2)
+    ctl(daemon, secret, "share", job, "team")
+
+
+def quotas(folder):
+    """A team may have two unfinished jobs, and one thread: its second job waits while another team's job runs."""
+    database = os.path.join(folder, "quotas.db")
+    with Daemon(MOTIFD, database, "--workers", "3", "--threads-per-job", "1", "--jobs-per-team", "2", "--threads-per-team", "1") as daemon:
+        made = {}
+        for name, team in (("ann", "alpha"), ("bob", "alpha"), ("cid", "beta"), ("dan", "")):
+            done = subprocess.run([MOTIFD, "token", "create", "--db", database, "--name", name, "--team", team], capture_output=True, text=True, timeout=60, check=True)
+            made[name] = Caller(daemon, done.stdout.strip())
+        body = {"kind": "sparling", "preset": "digitcircle-quick", "config": {**TINY, "total_samples": 100000000, "validation_every": 10000000}}
+        first, second = (made[name].must(201, "POST", "/v1/jobs", body)["id"] for name in ("ann", "bob"))
+        for name in ("ann", "bob"):
+            status, text = made[name].ask("POST", "/v1/jobs", body)
+            assert status == 429 and "This team has 2 unfinished jobs" in text, text
+        status, text = made["cid"].ask("POST", "/v1/studies", {**body, "seeds": 3})
+        assert status == 429 and "The study has 3 jobs, and this team" in text, text
+        status, text = made["cid"].ask("POST", "/v1/jobs", {**body, "threads": 2})
+        assert status == 422 and "of a team; got 2" in text, text
+        others = [made[name].must(201, "POST", "/v1/jobs", body)["id"] for name in ("cid", "dan")]
+        for name, job in zip(("cid", "dan"), others):
+            while made[name].must(200, "GET", f"/v1/jobs/{job}")["state"] != "running":
+                time.sleep(0.05)
+        assert made["ann"].must(200, "GET", f"/v1/jobs/{first}")["state"] == "running"
+        assert made["bob"].must(200, "GET", f"/v1/jobs/{second}")["state"] == "queued"
+        assert made["ann"].must(200, "GET", "/v1/usage")["limits"]["team_jobs"] == 2
+        made["ann"].must(202, "POST", f"/v1/jobs/{first}/cancel")
+        while made["bob"].must(200, "GET", f"/v1/jobs/{second}")["state"] != "running":
+            time.sleep(0.05)
+        for name, job in (("bob", second), ("cid", others[0]), ("dan", others[1])):
+            made[name].must(202, "POST", f"/v1/jobs/{job}/cancel")
+
+
 def main():
     with tempfile.TemporaryDirectory() as folder:
         house = House(folder)
@@ -385,9 +460,12 @@ def main():
                        ("sharing", lambda: sharing(house)),
                        ("names of data sets", lambda: names_of_data_sets(house)),
                        ("every operation", lambda: every_operation(house)),
+                       ("usage", lambda: usage(house, known)),
+                       ("share with motifctl", lambda: share_with_motifctl(house)),
                        ("streams", lambda: streams(house, known)),
                        ("adversary", lambda: adversary(house, known)))
             house.callers["", "admin"].must(202, "POST", "/v1/jobs/blocker/cancel")
+        run_checks(("quotas", lambda: quotas(folder)))
 
 
 main()

@@ -68,6 +68,7 @@ static const struct request_case reads[] = {
     {"GET", "/v1/studies/@", NULL, 200, STUDY, {"Accept"}, {"text/csv"}, true},
     {"GET", "/v1/studies/swept", NULL, 200, NONE, {NULL}, {NULL}, true},
     {"GET", "/v1/studies/@/chart?y=loss", NULL, 200, STUDY, {"Accept"}, {"image/svg+xml"}, false},
+    {"GET", "/v1/usage", NULL, 200, NONE, {NULL}, {NULL}, true},
     {"GET", "/v1/jobs?limit=5", NULL, 200, NONE, {NULL}, {NULL}, true},
     {"GET", "/v1/jobs/@", NULL, 200, NONE, {NULL}, {NULL}, true},
     {"GET", "/v1/jobs/@/metrics?max_points=9", NULL, 200, NONE, {NULL}, {NULL}, true},
