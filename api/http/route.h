@@ -59,7 +59,7 @@ struct api_dialect {
                                             meaning; both may be NULL */
 };
 
-/* What a route does with the job, study or data set that its path names (rights/access.h checks it). */
+/* What a route does with the job, study or data set that its path names (rights/admit.h checks it). */
 enum api_right {
     RIGHT_UNSTATED, /* no row may have it: api_create() fails */
     RIGHT_NOTHING,  /* the path names no object; an answer contains only what the caller may read */

@@ -2,7 +2,7 @@
  *
  * A caller has a role, which is the scope of its token, and a relation to each job, study and data set
  * (storage/jobs/viewer.h). The table says which actions a role may do with which relation. Everything else asks this
- * table: access.h for the object of a request, and storage for lists and event streams, to which access.h passes the
+ * table: admit.h for the object of a request, and storage for lists and event streams, to which caller.h passes the
  * set of relations whose rows the caller may read. docs/explanation/teams.md shows the table. Pure functions. */
 #ifndef MOTIF_API_RIGHTS_RIGHTS_H
 #define MOTIF_API_RIGHTS_RIGHTS_H
