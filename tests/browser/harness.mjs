@@ -93,7 +93,7 @@ export class Browser {
     const page = await context.newPage();
     page.setDefaultTimeout(PATIENCE);
     page.on("console", (message) => {
-      const refused = message.text().includes("status of 422") && message.location().url.endsWith("?dry_run=1"); // the form checks its fields with dry runs, which may be refused
+      const refused = message.text().includes("status of 422") && /[?&]dry_run=1$/.test(message.location().url); // forms check their fields and files with dry runs, which may be refused
       const expected = refused || (this.away && message.text().includes("net::ERR_"));
       if (["error", "warning"].includes(message.type()) && !expected) this.complaints.push(`console: ${message.text()}`);
     });

@@ -305,6 +305,11 @@ await report.test("the comparison of two jobs matches their channels and lists t
   if (await proof.isVisible()) throw new Error("a figure for research is among the others");
   await page.getByText("Research", { exact: true }).click();
   await proof.waitFor();
+  await page.getByText("Both jobs have read 48 test inputs").waitFor(); // input by input
+  const read = async (id) => (await daemon.call("POST", `/v1/jobs/${id}/motifs`, { inputs: Array.from({ length: 48 }, (_, seed) => ({ sample: { seed } })) })).answers.map((a) => a.prediction.join(" "));
+  const [first, second] = [await read(jobs[2]), await read(jobs[7])], differ = first.filter((text, i) => text !== second[i]).length;
+  await page.getByRole("combobox", { name: /^Show/ }).locator("option", { hasText: `the answers differ (${differ})` }).waitFor({ state: "attached" });
+  await until("the inputs that differ", async () => (await page.getByRole("list", { name: "Inputs of both jobs" }).locator(":scope > li").count()) === Math.min(12, differ));
 });
 
 await report.test("the verdict with its findings stands above the progress of a finished job", async () => {
@@ -365,6 +370,10 @@ await report.test("figures of a result have readable names", async () => {
   const names = await page.locator(".facts dt, thead th").allInnerTexts();
   for (const name of ["false positives (FPE)", "confusion, channels matched one to one", "error of the proof (E_m)"])
     if (!names.includes(name)) throw new Error(`no ${name} among ${names.join("; ")}`);
+  const cell = page.locator("table.matrix td a").first(), count = Number(await cell.innerText());
+  await cell.click();
+  await until("the inputs of a cell", async () => (await page.getByRole("list", { name: "Test inputs" }).locator(":scope > li").count()) > 0 || (await page.getByText("passes these filters").count()) > 0);
+  if (!page.url().includes("marks=") || !(count > 0)) throw new Error(page.url());
   none(names.filter((name) => /^(e m|ce|ce assignment|ce majority|fpe|fne)$/i.test(name) || name.replace("E_m", "").includes("_")), "figures with the daemon's internal names");
 });
 
@@ -446,6 +455,10 @@ await report.test("addresses of earlier versions are read, and unknown ones say 
   await page.getByText("This job has no page “constructor”").waitFor();
   await show(page, "#/nowhere/x");
   await page.getByText("There is no page “nowhere/x”").waitFor();
+  for (const place of ["data/x", "new/x", "system/x", `jobs/${jobs[2]}/result/x`]) {
+    await show(page, `#/${place}`);
+    await page.getByText(`page “${place.replace(/^jobs\/[^/]+\//, "")}”`).waitFor();
+  }
 });
 
 await report.test("the log and the document of a job can be downloaded", async () => {
@@ -621,6 +634,24 @@ async function everyFormat() {
 }
 
 await report.test("a file of every accepted ending is uploaded, under a name that follows from the file's name", everyFormat);
+
+await report.test("an upload shows what the daemon recognises before it is stored, and follows the options", async () => {
+  const rows = Array.from({ length: 24 }, (_, i) => `${i % 7},${i % 5},${i % 2 ? "a" : "b"},p${i % 3}\n`).join("");
+  await show(page, "#/data");
+  await page.locator("input[type=file]").setInputFiles({ name: "roles.csv", mimeType: "text/csv", buffer: Buffer.from(`one,two,kind,patient\n${rows}`) });
+  const box = page.locator(".recognised");
+  await until("numbers are missing in the columns", async () => (await page.getByText("is not a number").count()) === 1 || (await box.count()) === 1); // each fault once
+  await field("label").fill("kind");
+  await field("group").fill("patient");
+  await box.getByText("24", { exact: true }).waitFor();
+  for (const text of ["2 names", "3 groups"]) await box.getByText(text).first().waitFor();
+  if ((await daemon.call("GET", "/v1/datasets")).datasets.some((d) => d.name === "roles")) throw new Error("the check has stored the data set");
+  await page.getByRole("button", { name: "Upload", exact: true }).click();
+  await page.getByRole("heading", { name: "roles", exact: true }).waitFor();
+  const made = await daemon.call("GET", "/v1/datasets/roles");
+  if (made.vocabulary.length !== 2 || made.groups.length !== 3) throw new Error(JSON.stringify(made).slice(0, 400));
+  await daemon.call("DELETE", "/v1/datasets/roles");
+});
 
 await report.test("a fault of an option stands at its field, a file of another ending needs a format, and the name can be changed", async () => {
   const bed = { name: "Peaks.bed", mimeType: "", buffer: Buffer.from("chr1\t100\t200\n") };

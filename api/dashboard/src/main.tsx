@@ -57,8 +57,11 @@ function TokenForm() {
   );
 }
 
+const Nowhere = () => <p class="empty" role="status">There is no page “{route.value.path.join("/")}”. See <a href="#/">all jobs</a>.</p>;
+
 function Page() {
-  const [first = "", id = ""] = route.value.path;
+  const [first = "", id = ""] = route.value.path, most: Record<string, number> = { jobs: 4, studies: 2 }; // parts of an address; the page of a job checks its own
+  if (route.value.path.length > (most[first] ?? 1)) return <Nowhere />;
   if (first === "jobs" && id) return <JobPage key={id} id={id} />;
   if (first === "studies" && id) return <StudyPage key={id} id={id} />;
   if (first === "new") return <SubmitPage />;
@@ -66,7 +69,7 @@ function Page() {
   if (first === "data") return <DataPage />;
   if (first === "system") return <SystemPage />;
   if (first === "" || ((first === "jobs" || first === "studies") && !id)) return <JobsPage />;
-  return <p class="empty" role="status">There is no page “{route.value.path.join("/")}”. See <a href="#/">all jobs</a>.</p>;
+  return <Nowhere />;
 }
 
 function App() {

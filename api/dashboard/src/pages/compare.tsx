@@ -6,6 +6,10 @@ import { href, note, route } from "../router";
 import { Choice, Fault, Section, StateMark, Table, useLoad } from "../ui/base";
 import { ChannelMark, channelNames } from "../ui/channel";
 import { Chart, type Line } from "../ui/chart";
+import { later } from "../ui/later";
+import "./compare.css";
+
+const Beside = later(() => import("./answer/beside").then((m) => m.Beside));
 
 interface Agreement { samples: number; agreement: number; least_agreement: number; channels: { channel: number; other: number | null; motifs: number; other_motifs: number; together: number; agreement: number }[] }
 
@@ -33,7 +37,7 @@ function Motifs({ jobs }: { jobs: Job[] }) {
       {same ? <p class="muted">Choose two different jobs.</p> : <Fault fault={answer.fault} />}
       {a && <>
         <p>On {number(a.samples)} inputs, channels matched one to one agree in <b>{percent(a.agreement)}</b> of their motifs on average; the lowest agreement is {percent(a.least_agreement)}.</p>
-        <Table caption="Matched channels" words={2} head={["Channel", "Matched with", "Motifs", "Motifs of the other", "Common motifs", "Agreement"]} rows={a.channels.map((c) => [<ChannelMark channel={c.channel} name={own(c.channel)} />, c.other === null ? "–" : <ChannelMark channel={c.other} name={other(c.other)} />, number(c.motifs), number(c.other_motifs), number(c.together),
+        <Table stack caption="Matched channels" words={2} head={["Channel", "Matched with", "Motifs", "Motifs of the other", "Common motifs", "Agreement"]} rows={a.channels.map((c) => [<ChannelMark channel={c.channel} name={own(c.channel)} />, c.other === null ? "–" : <ChannelMark channel={c.other} name={other(c.other)} />, number(c.motifs), number(c.other_motifs), number(c.together),
           <span class="measure"><span>{percent(c.agreement)}</span><progress class="bar" max={1} value={c.agreement} aria-label={`Agreement of channel ${c.channel}`} /></span>])} />
       </>}
     </Section>
@@ -69,7 +73,7 @@ function Differences({ jobs, name, of, keep = () => true }: { jobs: Job[]; name:
   const different = keys.filter((k) => new Set(jobs.map((j) => JSON.stringify(of(j)?.[k] ?? null))).size > 1);
   return (
     <Section title={name} aside={<span class="muted">{different.length} of {keys.length} differ</span>}>
-      {different.length > 0 ? <Table caption={name} words={1} head={["", ...jobs.map((j) => title(j))]} rows={different.map((k) => [nameOf(k), ...jobs.map((j) => shown(k, of(j)?.[k]))])} /> : <p class="muted">All values are equal.</p>}
+      {different.length > 0 ? <Table stack caption={name} words={1} head={["", ...jobs.map((j) => title(j))]} rows={different.map((k) => [nameOf(k), ...jobs.map((j) => shown(k, of(j)?.[k]))])} /> : <p class="muted">All values are equal.</p>}
     </Section>
   );
 }
@@ -94,6 +98,7 @@ export function ComparePage() {
           ))}</ul>
           <Together jobs={jobs} />
           {why && <Section title="Agreement"><p>{why}</p></Section>}
+          {comparable && known.data!.find((k) => k.kind === jobs[0].kind)!.panels.some((p) => p.view === "motifs") && <Beside key={`inputs ${picked.join()}`} jobs={jobs} />}
           {comparable && <Motifs key={picked.join()} jobs={jobs} />}
           {jobs.length > 1 && <Differences jobs={jobs} name="Results" of={(j) => j.result} keep={(k) => !isResearch(k)} />}
           {jobs.length > 1 && <Differences jobs={jobs} name="Settings" of={(j) => j.config} />}

@@ -6,11 +6,9 @@ import { bytes, number, percent } from "../format";
 import { href } from "../router";
 import { Facts, Fault, Section, useLoad } from "../ui/base";
 import { usePicture } from "../ui/pictures";
+import { Names, sizeOf, type DataSet } from "./dataset_facts";
 import { useUpload, type Formats } from "./upload";
 import "./datasets.css";
-
-interface Named { name: string; alternative?: string; count?: number }
-interface DataSet { name: string; bytes: number; format: string; kind: string; target: string; samples: number; rate?: number; shape: { channels: number; rows: number; cols: number }; vocabulary: Named[]; columns?: Named[]; numbers?: Named[]; groups?: Named[]; warnings?: { code: string; text: string }[] }
 
 interface DataSets extends Formats { datasets: DataSet[]; bytes: number; most_bytes: number }
 
@@ -27,16 +25,6 @@ function Divided({ name }: { name: string }) {
   if (!data) return null;
   return <p class="names"><span class="muted">divided {data.text}:</span> {Object.entries(data.parts).map(([part, p]) => <span key={part}><b>{part}</b><span class="muted"> {number(p.samples)} ({percent(p.share)}{p.group_count !== undefined && `, ${number(p.group_count)} groups`})</span></span>)}</p>;
 }
-
-const SHOWN = 24; // names in a list
-/** Names with their counts. */
-function Names({ title, names }: { title: string; names: Named[] }) {
-  if (names.length === 0) return null;
-  return <p class="names"><span class="muted">{number(names.length)} {names.length === 1 ? title.slice(0, -1) : title}</span> {names.slice(0, SHOWN).map((n) => <span key={n.name}><b>{n.name}</b>{n.alternative && ` ${n.alternative}`}{n.count !== undefined && !n.alternative && <span class="muted"> {number(n.count)}</span>}</span>)}{names.length > SHOWN && <span class="muted">and {number(names.length - SHOWN)} more</span>}</p>;
-}
-
-/** The size of a sample: "80 long", "24 × 24", "12 columns", "at most 4,410 values at 44,100 Hz". */
-const sizeOf = ({ kind, rate, shape: { rows, cols, channels } }: DataSet) => (kind === "table" ? `${number(cols)} columns` : rate ? `at most ${number(cols)} values at ${number(rate)} Hz` : `${rows > 1 ? `${rows} × ` : ""}${number(cols)}${rows > 1 ? "" : " long"}${channels > 1 ? `, ${channels} channels` : ""}`);
 
 export function DataPage() {
   const { data, fault, reload } = useLoad("datasets", (signal) => get<DataSets>("/v1/datasets", signal));

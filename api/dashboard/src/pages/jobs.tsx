@@ -5,6 +5,7 @@ import { ago, DASH, duration, moment, number, percent, title } from "../format";
 import { follow } from "../live";
 import { go, href, note, route } from "../router";
 import { Bar, Choice, Fault, progressText, StateMark, useLoad, VERDICTS } from "../ui/base";
+import "./jobs.css";
 
 interface List { jobs: Job[]; next_cursor: string | null }
 const STATES: State[] = ["queued", "running", "paused", "succeeded", "failed", "cancelled"];

@@ -1,6 +1,7 @@
 // The result of a job: its figures, errors by density, the confusion matrix and its pictures.
 import type { Job, Json } from "../api";
 import { ERRORS, isResearch, nameOf, percent, plain, show } from "../format";
+import { href } from "../router";
 import { Facts, Section, Table } from "../ui/base";
 import { ChannelMark, channelNames } from "../ui/channel";
 import type { Line } from "../ui/chart";
@@ -14,19 +15,20 @@ const Chart = later(() => import("../ui/chart").then((m) => m.Chart));
 interface Confusion { symbols: string[]; channels: (number | string)[]; counts: number[][] }
 type ByDensity = { density: number; checkpoint: number } & Record<string, number>;
 
-export function ConfusionMatrix({ confusion, nameOf }: { confusion: Confusion; nameOf: (channel: number) => string }) {
+/** The cells lead to their inputs. */
+export function ConfusionMatrix({ confusion, nameOf, jobId }: { confusion: Confusion; nameOf: (channel: number) => string; jobId: string }) {
   void theme.value; // draws again when the theme changes
   const most = Math.max(1, ...confusion.counts.flat());
   return (
     <div class="scroll" tabIndex={0} role="region" aria-label="Confusion matrix">
       <table class="matrix">
-        <caption>True symbols (rows) and the channels that marked them (columns)</caption>
+        <caption>True symbols (rows) and the channels that marked them (columns). Select a number to see inputs of it.</caption>
         <thead><tr><td />{confusion.channels.map((c) => <th key={c} scope="col">{typeof c === "number" ? <ChannelMark channel={c} name={nameOf(c).replace(/^channel /, "")} /> : c}</th>)}</tr></thead>
         <tbody>{confusion.counts.map((row, r) => (
           <tr key={r}><th scope="row">{confusion.symbols[r]}</th>
             {row.map((count, c) => {
               const part = Math.sqrt(count / most);
-              return <td key={c} style={cellStyle(part)}>{count || "·"}</td>;
+              return <td key={c} style={cellStyle(part)}>{count > 0 ? <a href={href(`jobs/${jobId}/answer`, { marks: `${confusion.symbols[r]}>${confusion.channels[c]}` })}>{count}</a> : "·"}</td>;
             })}</tr>
         ))}</tbody>
       </table>
@@ -73,7 +75,7 @@ export function ResultView({ job }: { job: Job }) {
     <>
       {first.length > 0 && <Section title="Errors"><div class="headline"><Facts items={[...first.map(([name, label]): [string, preact.ComponentChildren] => [label, percent(r[name])]), ...beside]} /></div></Section>}
       {Array.isArray(r.by_density) && r.by_density.length > 1 && <Section title="Annealing"><ErrorsByDensity rows={r.by_density as unknown as ByDensity[]} /></Section>}
-      {r.confusion && <Section title="Confusion matrix"><ConfusionMatrix confusion={r.confusion as unknown as Confusion} nameOf={channelNames(r.channels)} /></Section>}
+      {r.confusion && <Section title="Confusion matrix"><ConfusionMatrix confusion={r.confusion as unknown as Confusion} nameOf={channelNames(r.channels)} jobId={job.id} /></Section>}
       <Pictures job={job} />
       <Section title="Figures"><Facts items={[...divided, ...numbers.filter(([name]) => !isResearch(name)).map(fact)]} /></Section>
       {lists.map(([name, rows]) => <Records key={name} name={name} rows={rows} research={false} />)}

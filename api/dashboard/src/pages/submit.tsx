@@ -99,7 +99,7 @@ function FormOf({ all, like, datasets, fitting }: { all: Kind[]; like: Job | nul
   const preset = presets.find((p) => p.name === presetName) ?? presets[0];
   const [texts, setTexts] = useState<Texts>(() => (like && like.kind === kind.kind ? Object.fromEntries(Object.entries(like.config).filter(([n, v]) => preset.config[n] !== undefined && preset.config[n] !== v).map(([n, v]) => [n, String(v)])) : data ? { [DATA_FIELD]: data } : {}));
   const [name, setName] = useState(""), [priority, setPriority] = useState("0"), [search, setSearch] = useState("");
-  const [failed, setFailed] = useState<unknown>(null), [busy, setBusy] = useState(false);
+  const [failed, setFailed] = useState<{ body: string; problem: unknown } | null>(null), [busy, setBusy] = useState(false);
   const key = useRef(idempotencyKey());
   const byName = new Map([...kind.fields, ...kind.facts].map((f) => [f.name, f]));
   const fields = kind.fields.filter((f) => applies(f, (n) => texts[n] ?? preset.config[n] ?? byName.get(n)?.default));
@@ -124,13 +124,15 @@ function FormOf({ all, like, datasets, fitting }: { all: Kind[]; like: Job | nul
       const made = await send<{ id: string }>("POST", path, body, { "Idempotency-Key": key.current });
       go(`${path.slice(4)}/${made.id}`);
     } catch (problem) {
-      setFailed(problem);
+      setFailed({ body: JSON.stringify(body), problem });
       key.current = idempotencyKey();
     }
     setBusy(false);
   };
   const pick = (changes: Record<string, string | null>) => { setTexts(data && takesData(all.find((k) => k.kind === (changes.kind ?? kind.kind))!) && (changes.preset ?? DATA_PRESET) === DATA_PRESET ? { [DATA_FIELD]: data } : {}); note({ like: null, ...changes }); };
-  const faults = waits ? [] : checked.faults;
+  // a refused submission is shown until the form changes: at its fields, as the faults of a dry run
+  const refused = failed?.body === JSON.stringify(body) ? failed.problem : null, refusals = refused instanceof Problem ? refused.faults : [];
+  const faults = waits ? [] : checked.faults.length ? checked.faults : refusals;
   const wrong = new Set(faults.map((f) => f.pointer?.split("/")[2]));
   const matches = (f: Field) => `${f.name} ${f.meaning}`.toLowerCase().includes(search.toLowerCase());
   const open = fields.filter((f) => OPEN.includes(f.name)), rest = fields.filter((f) => f !== dataField && !open.includes(f));
@@ -151,7 +153,7 @@ function FormOf({ all, like, datasets, fitting }: { all: Kind[]; like: Job | nul
             <Choice label="Kind" value={kind.kind} options={kinds.map((k) => [k.kind, k.kind])} onChange={(v) => pick({ kind: v, preset: null })} />
             <Choice label="Preset" value={preset.name} options={presets.map((p) => [p.name, p.name])} onChange={(v) => pick({ kind: kind.kind, preset: v })} />
             {dataField && <Choice label="Data set" value={chosen} options={[["", datasets.length ? "choose…" : "none uploaded yet"], ...[...new Set([...datasets, chosen])].filter(Boolean).map((d) => [d, d] as [string, string])]} onChange={(v) => set(DATA_FIELD)(v || null)} />}
-            <label class="choice"><span>Name</span><input value={name} maxLength={127} placeholder={chosen && dataField ? `${chosen} ${kind.kind}` : preset.name} onInput={(e) => setName((e.currentTarget as HTMLInputElement).value)} /></label>
+            <label class="choice"><span>Name</span><input value={name} maxLength={127} title="At most 127 characters" placeholder={chosen && dataField ? `${chosen} ${kind.kind}` : preset.name} onInput={(e) => setName((e.currentTarget as HTMLInputElement).value)} /></label>
           </div>
           {open.length > 0 && <div class="fields">{open.map(input)}</div>}
           {dataField && faultOf(faults, `/config/${DATA_FIELD}`) && <p class="wrong" role="alert">{faultOf(faults, `/config/${DATA_FIELD}`)}</p>}
@@ -163,14 +165,14 @@ function FormOf({ all, like, datasets, fitting }: { all: Kind[]; like: Job | nul
           <input type="search" class="find" placeholder={`Search ${rest.length} fields`} aria-label="Find a field" value={search} onInput={(e) => setSearch((e.currentTarget as HTMLInputElement).value)} />
           {group(settings, "settings")}
           <Folded key={`${kind.kind} research`} title="Research (experiments of papers)" fields={research.length} changed={changedOf(research)} wrong={research.some((f) => wrong.has(f.name))} search={search !== ""}>{group(research, "research")}</Folded>
-          <label class="choice priority"><span>Priority in the queue</span><input value={priority} inputMode="numeric" onInput={(e) => setPriority((e.currentTarget as HTMLInputElement).value)} /></label>
+          <label class="choice priority"><span>Priority in the queue, from -100 to 100</span><input value={priority} inputMode="numeric" onInput={(e) => setPriority((e.currentTarget as HTMLInputElement).value)} /></label>
         </Section>
       </div>
       <aside>
         <Section title="Estimate">
           {waits ? <p class="muted">{datasets.length ? "Choose a data set." : <>Upload a data set on the page <a href="#/data">Data</a> first.</>}</p> : checked.estimate ? <><EstimateBox estimate={checked.estimate} />{checked.estimate.prediction && <p class="muted">The speed is {checked.estimate.prediction.basis}.</p>}</> : faults.length > 0 ? <p class="wrong" role="status">{faults.length === 1 ? "One field has an invalid value." : `${faults.length} fields have invalid values.`}</p> : <p class="muted">…</p>}
           {loose.map((f) => <p class="wrong" key={f.pointer}><code>{f.pointer}</code> {f.detail}</p>)}
-          <Fault fault={(waits ? null : checked.fault) ?? failed} />
+          <Fault fault={(waits ? null : checked.fault) ?? (refusals.length ? null : refused)} />
           <button class="primary big" disabled={busy || waits || faults.length > 0}>Submit</button>
         </Section>
       </aside>

@@ -47,21 +47,22 @@ export function Fault({ fault }: { fault: unknown }) {
   const problem = fault instanceof Problem ? fault : null;
   return (
     <div class="fault" role="alert">
-      <strong>{problem ? problem.title : "Error in this page"}</strong> {(fault as Error).message}
-      {problem?.faults.map((f) => <div key={f.pointer ?? f.parameter}><code>{f.pointer ?? f.parameter}</code> {f.detail}</div>)}
+      <strong>{problem ? problem.title : "Error in this page"}</strong> {!problem?.faults.length && (fault as Error).message /* else it repeats the first of them */}
+      {problem?.faults.map((f) => { const at = f.pointer ?? f.parameter; return <div key={at}>{at && <code>{at}</code>} {f.detail}</div>; })}
     </div>
   );
 }
 
-/** A table. The first `words` columns contain text, the others numbers, which are aligned to the right. */
-export function Table({ caption, head, rows, words = 1 }: { caption: string; head: Children[]; rows: Children[][]; words?: number }) {
+/** A table. The first `words` columns contain text, the others numbers, which are aligned to the right. stack: in a narrow window, the cells of a row
+ * stand below each other, each beside the title of its column. */
+export function Table({ caption, head, rows, words = 1, stack }: { caption: string; head: Children[]; rows: Children[][]; words?: number; stack?: boolean }) {
   return (
     <div class="scroll" tabIndex={0} role="region" aria-label={caption}>
-      <table>
+      <table class={stack ? "stack" : undefined}>
         <caption class="hidden">{caption}</caption>
         <thead><tr>{head.map((cell, i) => (cell === "" ? <td key={i} /> : <th key={i} scope="col" class={i < words ? "" : "num"}>{cell}</th>))}</tr></thead>
         <tbody>
-          {rows.map((row, r) => <tr key={r}>{row.map((cell, i) => <td key={i} class={i < words ? "" : "num"}>{cell}</td>)}</tr>)}
+          {rows.map((row, r) => <tr key={r}>{row.map((cell, i) => <td key={i} class={i < words ? "" : "num"} data-label={stack ? head[i] as string : undefined}>{cell}</td>)}</tr>)}
         </tbody>
       </table>
     </div>

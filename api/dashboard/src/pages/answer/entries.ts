@@ -10,6 +10,7 @@ import type { Answer, Answers, Bound, Motif, Read } from "../motifs/types";
 export interface Entry { seed: number; answer: Answer; right: boolean | null; confidence: number | null; error: number; name: string; pairs: [string, string][] }
 
 export const NOTHING = "nothing";
+const NO_MARK = "none"; // the row and the column of the confusion matrix of motifs for what is not there
 const names = (list: Read[] | undefined): string[] => (list ?? []).map(symbol);
 
 /** Aligns a label with an answer by the fewest edits. */
@@ -64,7 +65,7 @@ export function inOrder(entries: Entry[], order: string): Entry[] {
 export function marksCell(e: Entry, truth: string, read: string): boolean {
   const inside = (m: Motif, [r0, r1, c0, c1]: number[]) => m.position[0] >= r0 && m.position[0] < r1 && m.position[1] >= c0 && m.position[1] < c1;
   const boxes = e.answer.truth ?? [], marks = marksOf(e.answer);
-  if (truth === NOTHING) return marks.some((m) => String(m.channel) === read && !boxes.some((t) => inside(m, t.box)));
+  if (truth === NO_MARK) return marks.some((m) => String(m.channel) === read && !boxes.some((t) => inside(m, t.box)));
   return boxes.filter((t) => t.symbol === truth).some((t) => (/^\d+$/.test(read) ? marks.some((m) => String(m.channel) === read && inside(m, t.box)) : !marks.some((m) => inside(m, t.box))));
 }
 
