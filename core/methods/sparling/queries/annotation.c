@@ -301,6 +301,7 @@ static void mark_motif(struct picture *picture, const struct tile *tile, const s
     mark_channel(picture, y - scale, x + scale + 1, annotation, motif->channel, scale < 5 ? 1 : 2);
 }
 
+/* Draws one input. Photographs keep their polarity; ink, sequences and spectrograms are dark on white. */
 static void draw_tile(struct picture *picture, const struct tile *tile, const struct annotation *annotation,
                       const float *grey)
 {
