@@ -45,23 +45,9 @@ def originals(folder):
                 file.writeframes(draw.randbytes(8000))
 
 
-def tutorials(daemon, examples, folder):
-    """The daemon must accept the files of the generators. The sites of a model must be BED lines that can be compared with the true sites."""
-    def script(name, *words):
-        return [sys.executable, os.path.join(examples, name), *words]
-    good = [run("make_shapes.py", script("make_shapes.py", "shapes.tar", "40"), folder, []),
-            run("make_dna.py", script("make_dna.py", "sites.fa", "truth.bed", "60"), folder, [])]
-    made = [("shapes.tar", "application/x-tar"), ("sites.fa", "text/x-fasta")]
-    if importlib.util.find_spec("numpy"):
-        originals(folder)
-        good += [run("make_canvas.py", script("make_canvas.py", "optdigits.tra", "canvas.npz", "40"), folder, []),
-                 run("make_spoken.py", script("make_spoken.py", ".", "clips.tar", "8"), folder, [])]
-        made += [("canvas.npz", "application/x-npz"), ("clips.tar", "application/x-tar")]
-    for name, kind in made:
-        with open(os.path.join(folder, name), "rb") as file:
-            status, _, answer = daemon.ask("PUT", f"/v1/datasets/{name.split('.')[0]}", file.read(), headers={"Content-Type": kind})
-        assert status == 201, answer
-    status, _, job = daemon.ask("POST", "/v1/jobs", {"kind": "sparling", "preset": "dataset", "config": {**TUTORIAL, "dataset_name": "sites"}})
+def trained(daemon, name, config):
+    """Trains on a data set; returns the id of the job."""
+    status, _, job = daemon.ask("POST", "/v1/jobs", {"kind": "sparling", "preset": "dataset", "config": {**config, "dataset_name": name}})
     assert status == 201, job
     for _ in range(600):
         job = daemon.ask("GET", f"/v1/jobs/{job['id']}")[2]
@@ -69,7 +55,35 @@ def tutorials(daemon, examples, folder):
             break
         time.sleep(0.1)
     assert job["state"] == "succeeded", job["error"]
-    good.append(run("sites_to_bed.py", script("sites_to_bed.py", daemon.url, job["id"], "sites.fa", "10"), folder, ["s0\t", "channel"]))
+    return job["id"]
+
+
+def tutorials(daemon, examples, folder):
+    """The daemon must accept the files of the generators. The sites of a model must be BED lines that can be compared with the true sites."""
+    def script(name, *words):
+        return [sys.executable, os.path.join(examples, name), *words]
+    good = [run("make_shapes.py", script("make_shapes.py", "shapes.tar", "40"), folder, []),
+            run("make_dna.py", script("make_dna.py", "sites.fa", "truth.bed", "60"), folder, [])]
+    made = [("shapes.tar", "application/x-tar"), ("sites.fa", "text/x-fasta")]
+    jobs = {"sites": TUTORIAL}
+    if importlib.util.find_spec("numpy"):
+        originals(folder)
+        good += [run("make_canvas.py", script("make_canvas.py", "optdigits.tra", "canvas.npz", "40"), folder, []),
+                 run("make_spoken.py", script("make_spoken.py", ".", "clips.tar", "8"), folder, []),
+                 run("make_traffic.py", script("make_traffic.py", "traffic.csv", "truth.csv", "60"), folder, ["60 series"])]
+        made += [("canvas.npz", "application/x-npz"), ("clips.tar", "application/x-tar"), ("traffic.csv?layout=signals&absent=none", "text/csv")]
+        jobs["traffic"] = {**TUTORIAL, "motifs": 9}
+    for name, kind in made:
+        name, _, options = name.partition("?")
+        with open(os.path.join(folder, name), "rb") as file:
+            status, _, answer = daemon.ask("PUT", f"/v1/datasets/{name.split('.')[0]}?{options}", file.read(), headers={"Content-Type": kind})
+        assert status == 201, answer
+    ids = {name: trained(daemon, name, config) for name, config in jobs.items()}
+    good.append(run("sites_to_bed.py", script("sites_to_bed.py", daemon.url, ids["sites"], "sites.fa", "10"), folder, ["s0\t", "channel"]))
+    if "traffic" in ids:
+        compare = script("compare_traffic.py", daemon.url, ids["traffic"], "traffic.csv", "truth.csv")
+        good += [run("compare_traffic.py", compare, folder, ["in the anomaly", "cutoff         3"]),
+                 run("compare_traffic.py with an error rate", [*compare, "0.1"], folder, ["in the anomaly", "wander         3"])]
     return good + [run("compare_bed.py", script("compare_bed.py", "truth.bed", "truth.bed"), folder, ["sites are covered: 100.0%"])]
 
 

@@ -41,12 +41,12 @@ class _Peer:
         torch.manual_seed(self.seed)
         self.classes = None
         if isinstance(y, np.ndarray) and y.ndim == 2:
-            target = y.astype(np.float32)
+            self.names, target = names, y.astype(np.float32)
         elif isinstance(y[0], (set, frozenset)):
             self.names = sorted(set().union(*y))
             target = np.array([[name in one for name in self.names] for one in y], np.float32)
         else:
-            self.classes = sorted(set(y))
+            self.classes = self.names = sorted(set(y))
             target = np.array([[name == one for name in self.classes] for one in y], np.float32)
         x = self._planes(x)
         self.mean, self.deviation = x.mean((0, 2, 3), keepdims=True), x.std((0, 2, 3), keepdims=True) + 1e-6

@@ -39,6 +39,7 @@ class Model:
     def fit(self, x, y, names=None, groups=None, bags=False):
         self.motifs = Motifs(self.daemon.url, random_state=self.seed, progress=False, config=self.settings)
         self.motifs.fit(x, y, names=names, groups=groups, bags=bags)
+        self.names = [one["name"] for one in next(iter(self.motifs.job_.ask_each("predict", x[:1])))["presence"]]  # in the order of the channels
         self.verdict, self.seconds = self.motifs.result_["verdict"], self.motifs.result_["seconds"]
         return self
 
@@ -52,6 +53,15 @@ class Model:
     def places(self, x):
         """The score of each name at each position: [n][rows][cols][names]."""
         return self.motifs.scores(x)
+
+    def extents(self, x):
+        """The largest value of a motif whose extent contains a position, else 0: [n][rows][cols]."""
+        out = np.zeros((len(x), *x.shape[-2:]))
+        for at, answer in enumerate(self.motifs.job_.ask_each("motifs", x)):
+            for motif in answer["motifs"]:
+                row0, row1, col0, col1 = motif["extent"]
+                out[at, row0:row1, col0:col1] = np.maximum(out[at, row0:row1, col0:col1], motif["value"])
+        return out
 
 
 def positives(y):
@@ -84,8 +94,7 @@ def run_xmil(task, make, seed, given):
     for model in make():
         model.fit(x, [str(one) for one in y], bags=True)
         score = model.places(other)[:, 0]
-        order = [list(model.motifs.score_names_ if hasattr(model.motifs, "score_names_") else map(str, range(classes))).index(str(c)) for c in range(classes)] \
-            if hasattr(model, "motifs") else range(classes)
+        order = [model.names.index(str(c)) for c in range(classes)]
         halves = []
         for at in range(len(other)):
             for c in range(classes):
@@ -131,9 +140,9 @@ def run_xai_tris(name, make, seed, given):
         read = model.labels(x[test])
         score = model.places(x[test])
         right = [at for at in everything if read[at] == "TL"[y[test][at]]]
-        of_class = [score[at][:, :, list(model.motifs.classes_).index(read[at]) if hasattr(model, "motifs") else "TL".index(read[at])] if at in set(right) else None
-                    for at in everything]
-        yield model, {"accuracy": len(right) / 1000, "precision": precision(of_class, right)}
+        of_class = {at: score[at][:, :, model.names.index(read[at])] for at in right}
+        extents = {"precision_in_extents": precision(model.extents(x[test]), right)} if hasattr(model, "extents") else {}
+        yield model, {"accuracy": len(right) / 1000, "precision": precision(of_class, right), **extents}
 
 
 def run_webtraffic(name, make, seed, given):
