@@ -25,6 +25,7 @@ static const char overview[] =
     "motifd token create|list|revoke    decide who may use the daemon\n  motifd backup COPY                 copy "
     "the database and check the copy, while the daemon runs\n  motifd restore COPY                make a database "
     "from such a copy\n  motifd check                       find damage in the database, while the daemon runs\n  "
+    "motifd compact                     make the database as small as what it stores\n  "
     "motifd verify BUNDLE               repeat a job's training and compare the bits\n  motifd "
     "version                     print version and build\n\n`motifd COMMAND --help` explains a command with an "
     "example.\n\nSettings of motifd serve. Each is also an environment variable and a key of the --config file "
@@ -73,6 +74,8 @@ int main(int argc, char **argv)
         return command_check_config(argc - 1, argv + 1);
     if (strcmp(command, "check") == 0)
         return command_check_database(argc - 1, argv + 1);
+    if (strcmp(command, "compact") == 0)
+        return command_compact(argc - 1, argv + 1);
     if (strcmp(command, "dataset") == 0)
         return command_dataset(argc - 1, argv + 1);
     if (strcmp(command, "token") == 0)

@@ -134,6 +134,11 @@ struct storage_stats {
 /* Reads the statistics. Takes milliseconds, whatever the number of jobs. */
 enum status storage_stats_read(struct storage *storage, struct storage_stats *out, struct error *err);
 
+/* Removes what deletions have left, and returns all free pages of the file to the file system. The store does the
+ * second by itself, in small steps, when it has nothing else to do and a tenth of the file is free (a quarter and at
+ * least 64 MiB while a job runs). Other writes wait for a step at most. */
+enum status storage_compact(struct storage *storage, struct error *err);
+
 /* ---- jobs -------------------------------------------------------------------------------------- */
 
 #define STORAGE_ID 27    /* bytes of a job id with its NUL; 26 characters whose text order is the order of creation */

@@ -167,8 +167,11 @@ struct holds {
 enum status hold_add(struct storage *storage, int64_t checkpoint, struct error *err);
 /* Ends the hold. Returns true if it was the last hold on this checkpoint; the caller then calls writer_want_sweep(). */
 bool hold_release(struct storage *storage, int64_t checkpoint);
-/* Removes a bounded number of rows; *more is true if rows are left. */
+/* Removes a bounded number of rows or, if none is left to remove, of free pages; *more: there are more of them. */
 enum status sweep_step(struct storage *storage, struct db *db, bool *more, struct error *err);
+/* compact.c: returns a bounded number of free pages to the file system if there are many; *more: the next step would,
+ * too. In a transaction. */
+enum status compact_step(struct db *db, bool *more, struct error *err);
 /* In a transaction: lists the checkpoints, series and events of a job in the table `pending_delete`, and deletes the
  * rows of these checkpoints and series. */
 enum status delete_job_later(struct db *db, int64_t job, struct error *err);

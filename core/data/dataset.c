@@ -22,14 +22,17 @@ bool dataset_name_good(const char *name)
            strspn(within, allowed) == strlen(within);
 }
 
-/* Reports that a data set does not exist, and suggests the data set whose name is most similar, if there is one. */
+/* Reports that a data set does not exist, and suggests the data set of the same team whose name is most similar, if
+ * there is one. */
 static enum status no_dataset(const char *root, const char *name, struct error *err)
 {
     char best[64] = "";
     size_t distance = strlen(name) < 4 ? 2 : 4; /* a name is similar if it differs in fewer letters than this */
+    size_t team = name[strcspn(name, ":")] == ':' ? strcspn(name, ":") + 1 : 0;
     DIR *folder = root != NULL ? opendir(root) : NULL;
     for (struct dirent *entry; folder != NULL && (entry = readdir(folder)) != NULL;) {
-        if (!dataset_name_good(entry->d_name))
+        if (!dataset_name_good(entry->d_name) || (strchr(entry->d_name, ':') != NULL) != (team > 0) ||
+            strncmp(entry->d_name, name, team) != 0)
             continue;
         size_t d = options_distance(entry->d_name, name);
         bool prefix = strlen(name) >= 3 && strncmp(entry->d_name, name, strlen(name)) == 0;

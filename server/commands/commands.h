@@ -7,6 +7,7 @@ int command_backup(int argc, char **argv);
 int command_bench(int argc, char **argv);
 int command_check_config(int argc, char **argv);
 int command_check_database(int argc, char **argv);
+int command_compact(int argc, char **argv);
 int command_dataset(int argc, char **argv);
 int command_restore(int argc, char **argv);
 int command_token(int argc, char **argv);

@@ -117,8 +117,10 @@ enum status sweep_step(struct storage *storage, struct db *db, bool *more, struc
     *more = false;
     bool found;
     enum status status = pick(storage, db, kind, &id, &found, err);
-    if (status || !found)
+    if (status)
         return status;
+    if (!found)
+        return compact_step(db, more, err);
     if (strcmp(kind, "checkpoint") == 0)
         status = db_run(db, err,
                         "DELETE FROM chunk WHERE id IN (SELECT id FROM chunk WHERE id >= ? AND id < ? "

@@ -49,7 +49,7 @@ def every_command_has_a_help(folder):
     for word in ("version", "--version"):
         expect(word, 0, "motifd ")
     expect("serve --help", 0, "--drain-ms")
-    for words in ("--help", "serve --help", "bench --help", "check-config --help", "dataset --help", "token --help", "backup --help", "restore --help", "check --help", "verify --help"):
+    for words in ("--help", "serve --help", "bench --help", "check-config --help", "dataset --help", "token --help", "backup --help", "restore --help", "check --help", "compact --help", "verify --help"):
         wide = [line for line in expect(words, 0).stdout.splitlines() if len(line) > 120]
         assert not wide, (words, wide)
     for words in ("--help", "help", "version", "serve --help", "bench --help", "token --help"):  # a full disk
@@ -181,6 +181,27 @@ def damage_is_found(folder):
     assert "\x1b" not in found.stdout, found
     expect(["backup", "--db", db, db + ".copy"], 1, err=f"job {job} does not match its digest")
     assert not os.path.exists(db + ".copy")
+
+
+def a_database_is_compacted(folder):
+    """`motifd compact` needs a database that no daemon has open, and makes none."""
+    db = os.path.join(folder, "compact.db")
+    daemon = Daemon(MOTIFD, db)
+    daemon.submit(name="kept")
+    expect(["compact", "--db", db], 1, err="a running daemon compacts its database itself")
+    assert daemon.end() == 0
+    found = expect(["compact", "--db", db], 0, "MB before").stdout
+    assert found.startswith(f"{db}: ") and found.rstrip().endswith("MB now"), found
+    expect(["compact"], 0, "MB now", MOTIFD_DB=db)
+    expect(["check", "--db", db], 0, "1 jobs")
+    for words in (["more"], ["--db"], ["--db", ""], ["--no-such"]):
+        expect(["compact", *words], 2, err="usage: motifd compact")
+    absent = os.path.join(folder, "absent.db")
+    expect(["compact", "--db", absent], 1, err="No such file")
+    assert not os.path.exists(absent)
+    with open("/dev/full", "w", encoding="ascii") as full:
+        done = subprocess.run([MOTIFD, "compact", "--db", db], stdout=full, stderr=subprocess.PIPE, text=True, check=False, timeout=60)
+    assert done.returncode == 1 and "the output is incomplete" in done.stderr, done
 
 
 def wrong_bundles_are_refused(folder):
@@ -433,6 +454,7 @@ def each_single_fault_is_reported(folder):
     sweep("backup", place, words("backup", "--db", "@/db", "@/copy"), copied, 2)
     sweep("restore", place, words("restore", "--db", "@/copy", "@/db"), copied, 2)
     sweep("check", place, words("check", "--db", "@/db", "--with-data", "--data", "@"), kept, 2)
+    sweep("compact", place, words("compact", "--db", "@/db"), kept, 2)
     sweep("check-config", place, words("check-config", "/no/such"), kept, 1)
     sweep("bench", place, words("bench", "--list", "--json"), kept, 1)
     sweep("serve", place, serve, kept, 8)
@@ -451,7 +473,7 @@ def main():
     with concurrent.futures.ThreadPoolExecutor(max_workers=3) as pool:
         list(pool.map(one, (each_single_fault_is_reported, each_benchmark_prints_one_object, the_daemon_starts_or_says_why_not, systemd_is_notified,
                             wrong_bundles_are_refused, every_command_has_a_help, tokens_are_added_listed_and_revoked,
-                            odd_answers_are_reported, check_config_prints_every_fault, damage_is_found)))
+                            odd_answers_are_reported, check_config_prints_every_fault, damage_is_found, a_database_is_compacted)))
 
 
 if __name__ == "__main__":

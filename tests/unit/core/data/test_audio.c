@@ -266,20 +266,14 @@ static void corpora_with_too_few_speakers_or_classes_are_refused(void **state)
 
 static void names_of_data_sets_are_not_paths(void **state)
 {
-    static const char *const good[] = {"spoken-digits", "fsdd", "a", "0.v2_x"};
-    static const char *const bad[] = {"",
-                                      ".",
-                                      "..",
-                                      "../fsdd",
-                                      "a/b",
-                                      "/etc",
-                                      ".hidden",
-                                      "-x",
-                                      "Fsdd",
-                                      "a b",
-                                      "a\nb",
-                                      "a%2fb",
-                                      "a-name-of-more-than-sixty-three-characters-is-too-long-for-a-data-set"};
+    static const char *const good[] = {"spoken-digits", "fsdd", "a", "0.v2_x", "team-1:fsdd", "a:0.v2_x"};
+    static const char *const bad[] = {
+        "",         ".",     "..",
+        "../fsdd",  "a/b",   "/etc",
+        ".hidden",  "-x",    "Fsdd",
+        "a b",      "a\nb",  "a%2fb",
+        ":fsdd",    "team:", "-team:fsdd",
+        "a.b:fsdd", "a:b:c", "a-name-of-more-than-sixty-three-characters-is-too-long-for-a-data-set"};
     char path[DATASET_PATH];
     for (size_t i = 0; i < sizeof good / sizeof good[0]; i++)
         assert_true(dataset_name_good(good[i]));
@@ -294,6 +288,16 @@ static void names_of_data_sets_are_not_paths(void **state)
     assert_int_equal(dataset_folder(folder, "set-2", path, NULL), STATUS_NOT_FOUND);
     assert_int_equal(dataset_folder(folder, "file", path, NULL), STATUS_NOT_FOUND);
     assert_int_equal(dataset_folder(NULL, "set-1", path, NULL), STATUS_NOT_FOUND);
+    /* suggestions stay within the team */
+    struct error err = {0};
+    make_folders("alpha:words", NULL);
+    make_folders("beta:wordy", NULL);
+    assert_int_equal(dataset_folder(folder, "alpha:words", path, NULL), STATUS_OK);
+    assert_int_equal(dataset_folder(folder, "beta:words", path, &err), STATUS_NOT_FOUND);
+    assert_non_null(strstr(err.message, "did you mean 'beta:wordy'"));
+    error_clear(&err);
+    assert_int_equal(dataset_folder(folder, "wordy", path, &err), STATUS_NOT_FOUND);
+    assert_null(strstr(err.message, ":word"));
 }
 
 /* ---- clips ------------------------------------------------------------------------------------ */
