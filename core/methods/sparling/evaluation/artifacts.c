@@ -11,8 +11,6 @@
 #include "core/methods/sparling/queries/annotation.h"
 #include "core/methods/sparling/run_state.h"
 
-/* Draws the charts of an evaluation: errors against density, and the effect of bins. */
-
 /* The axis of densities, from high to low as in training. It includes `minimum`, the lowest useful density, if this is
  * more than half of the last density. */
 static struct chart_axis density_axis(const struct evaluation *e, double minimum)
@@ -20,6 +18,18 @@ static struct chart_axis density_axis(const struct evaluation *e, double minimum
     const double most = e->row[0].density, last = e->row[e->rows - 1].density, margin = 1.1;
     const double least = minimum > 0.5 * last ? fmin(last, minimum) : last;
     return (struct chart_axis){"density in percent", true, 100 * most * margin, 100 * least / margin, NULL};
+}
+
+/* Whether motif errors were measured; without true places there are none. */
+static bool knows_places(const struct evaluation *e)
+{
+    const struct evaluation_row *last = &e->row[e->rows - 1];
+    return !isnan(last->fpe) || !isnan(last->fne) || !isnan(last->ce) || !isnan(last->ce_majority);
+}
+
+static enum status draw_confusion(struct method_run *run, struct error *err)
+{
+    return knows_places(&run->evaluation) ? run_confusion(run, err) : STATUS_OK;
 }
 
 /* Draws the error against the density (Fig. 4 of the paper): a point for each stage whose checkpoint exists, with the
@@ -57,7 +67,9 @@ static enum status run_plot_densities(struct method_run *run, struct error *err)
     const struct chart_panel panels[] = {
         {"motif errors", falling, {"percent", false, 0, 100, NULL}, series, 3, &reference, 1, NULL},
         {"end-to-end error", falling, percent, series + 3, 1, &reference, 1, NULL}};
-    const struct chart chart = {.title = "Error against density", .panels = panels, .panel_count = 2};
+    bool places = knows_places(e);
+    const struct chart chart = {
+        .title = "Error against density", .panels = places ? panels : panels + 1, .panel_count = places ? 2 : 1};
     return publish_chart(&run->env, "error-by-density", &chart, err);
 }
 
@@ -134,7 +146,7 @@ void run_artifacts(struct method_run *run)
         enum status (*make)(struct method_run *run, struct error *err);
     } artifacts[] = {{"motifs", draw_examples},
                      {"channels", evidence_table},
-                     {"confusion", run_confusion},
+                     {"confusion", draw_confusion},
                      {"error-by-density", run_plot_densities},
                      {"binning", run_plot_binning}};
     if (!run->env.artifact || run->direct)
