@@ -222,6 +222,8 @@ static const char *statement_of(const struct storage_job_filter *f)
         return SELECT " INDEXED BY job_by_state WHERE state = ?2" NEWEST;
     if (f->kind != NULL)
         return SELECT " INDEXED BY job_by_kind WHERE kind = ?3" NEWEST;
+    if (viewer_set(f->viewer) >= 0)
+        return SELECT " INDEXED BY job_by_viewer WHERE 1" NEWEST;
     return SELECT " WHERE 1" NEWEST;
 }
 

@@ -29,7 +29,7 @@ static enum status fill(struct db *db, struct error *err)
     }
 }
 
-enum { NOW = 3, NEXT = 4 }; /* versions of the schema: the program's, and the artificial one */
+enum { NOW = 4, NEXT = 5 }; /* versions of the schema: the program's, and the artificial one */
 
 /* Returns the schema of the program with one more migration. */
 static struct schema next_schema(struct migration steps[NEXT])
@@ -137,7 +137,8 @@ static void migration_keeps_all_rows(void **state)
 
 /* Undoes the migration to version 3, in which jobs, studies and tokens got teams. */
 #define WITHOUT_TEAMS                                                                                                  \
-    "DROP INDEX job_by_team; ALTER TABLE job DROP COLUMN team; ALTER TABLE job DROP COLUMN visibility;"                \
+    "DROP INDEX job_by_team; DROP INDEX job_by_viewer; ALTER TABLE job DROP COLUMN team; ALTER TABLE job DROP COLUMN " \
+    "visibility;"                                                                                                      \
     "ALTER TABLE study DROP COLUMN team; ALTER TABLE study DROP COLUMN visibility;"                                    \
     "ALTER TABLE token DROP COLUMN team; INSERT INTO token VALUES (zeroblob(32), 'boss', 3, 1, 0, 0);"
 
@@ -191,7 +192,7 @@ static void older_program_refuses_newer_version(void **state)
     struct fixture *f = old_store();
     OK(migrate(f, NULL, &f->err));
     REFUSED(STATUS_CONFLICT, storage_open(&f->options, &f->storage, &f->err));
-    assert_non_null(strstr(f->err.message, "schema 4"));
+    assert_non_null(strstr(f->err.message, "schema 5"));
     assert_whole(f, NEXT);
     fixture_remove(f);
 }
