@@ -103,7 +103,7 @@ const files = [
 const packed = (name) => files.find((f) => f.path === small(name)).packed.length;
 const total = files.reduce((sum, f) => sum + f.packed.length, 0), frame = packed("") + always.reduce((sum, name) => sum + packed(name), 0);
 /** What a browser fetches to show a view first; a part of a job's page also needs the frame of that page. */
-const PARTS = ["answer", "curves", "motifs", "factors", "rug", "layers", "tree", "result", "config", "files"];
+const PARTS = ["answer", "review", "curves", "motifs", "factors", "rug", "layers", "tree", "result", "config", "files"];
 const first = Object.entries(views).map(([name, list]) => {
   const needed = new Set([...list, ...(PARTS.includes(name) ? views.job : [])]);
   return [name, frame + [...needed].reduce((sum, path) => sum + packed(basename(path)), 0)];

@@ -357,6 +357,36 @@ await report.test("a finished job opens on its answer: the most doubtful inputs 
   await page.evaluate(() => localStorage.clear());
 });
 
+await report.test("a review shows one mark after another, three keys answer, and the estimate follows each answer", async () => {
+  const id = jobs[2], { answers: [{ motifs }] } = await daemon.call("POST", `/v1/jobs/${id}/motifs`, { inputs: [{ sample: { seed: 4 } }] }), mark = motifs[0] ?? { position: [9, 9], extent: null };
+  const cards = Array.from({ length: 3 }, (_, i) => ({ id: `m${i}`, name: "ring", channel: 1, input: { sample: 4, index: 40 + i, file: null }, position: mark.position, extent: mark.extent, score: 1, q: 0.02, ...(i === 2 ? { context: ["before ", "marked", " after"] } : {}), answer: null }));
+  const given = [], estimate = () => ({ marks: 50, answers: given.length, yes: given.filter((g) => g.answer === "yes").length, no: given.filter((g) => g.answer === "no").length, unsure: given.filter((g) => g.answer === "unsure").length, share: given.length ? 0.5 : null, low: 0.01, high: 0.99, confidence: 0.95 });
+  const view = await browser.page(daemon.url, { axe: true, context: { viewport: { width: 360, height: 740 } } });
+  await view.route(/\/v1\/kinds$/, async (route) => { // a daemon whose models list their marks
+    const body = await (await route.fetch()).json(), kind = body.kinds.find((k) => k.kind === "sparling");
+    if (!kind.queries.some((q) => q.name === "marks")) kind.queries.push({ name: "marks", item: "sample", meaning: "", method: "GET", takes: "nothing", draws: true, formats: [], files: [] });
+    await route.fulfill({ json: body });
+  });
+  await view.route(/\/review\?count=20$/, (route) => {
+    if (route.request().method() === "POST") given.push(...route.request().postDataJSON().answers);
+    return route.fulfill({ json: { job: id, samples: 9, marks: 50, estimate: estimate(), cards } });
+  });
+  await show(view, `#/jobs/${id}/review`);
+  for (const [at, key] of ["y", "n", "u"].entries()) {
+    await view.getByRole("heading", { name: `Mark ${at + 1} of 3` }).waitFor();
+    await (at < 2 ? view.getByRole("img", { name: "The input with the mark ring" }) : view.locator("mark", { hasText: "marked" })).waitFor();
+    none(await browser.violations(view), "violations");
+    if ((await view.evaluate(() => document.documentElement.scrollWidth)) > 360) throw new Error("a card is wider than a phone");
+    await view.keyboard.press(key);
+    await until("the answer", () => given.length === at + 1);
+  }
+  if (given.map((g) => `${g.id} ${g.answer}`).join() !== "m0 yes,m1 no,m2 unsure") throw new Error(JSON.stringify(given));
+  await view.getByText("Of 2 marks that you judged, 1 is false").waitFor();
+  await view.getByText("Among all 50 marks, the false share is 50 % (1 % to 99 %, 95 %). Unsure: 1.").waitFor();
+  await view.getByText("All 3 marks are judged").waitFor();
+  await view.context().close();
+});
+
 await report.test("figures of a result have readable names", async () => {
   await show(page, `#/jobs/${jobs[2]}/result`);
   await page.getByRole("heading", { name: "Confusion matrix" }).waitFor();

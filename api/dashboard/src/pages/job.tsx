@@ -30,7 +30,7 @@ const COMMON: Record<string, (props: ViewProps) => preact.JSX.Element> = {
   configuration: later(() => import("./config").then((m) => m.Configuration)),
   files: later(() => import("./files").then((m) => m.Files)),
 };
-const AnswerView = later(() => import("./answer").then((m) => m.AnswerView));
+const AnswerView = later(() => import("./answer").then((m) => m.AnswerView)), ReviewView = later(() => import("./review").then((m) => m.ReviewView));
 
 /** The part that a job opens on: its answer when it has one, else its curves. */
 const firstPart = (job: Job, panels: Kind["panels"]): string =>
@@ -128,9 +128,9 @@ export function JobPage({ id }: { id: string }) {
   const panels = job.task === "train" ? (kind?.panels ?? []).filter((p) => p.view in VIEWS) : [];
   const finished = job.state === "succeeded";
   if (!begun.current && (known.data || !finished)) begun.current = firstPart(job, panels); // a job that ends while the user looks at its curves keeps showing them
-  const tab = asked || begun.current, answers = finished && panels.some((p) => p.view === "motifs");
-  const panel = panels.find((p) => p.view === tab), View = tab === "answer" && answers ? AnswerView : panel ? VIEWS[panel.view] : Object.hasOwn(COMMON, tab) ? COMMON[tab] : undefined;
-  const tabs: [string, string][] = [...(answers ? [["answer", "Answer"] as [string, string]] : []), ["training", "Training"], ...panels.map((p): [string, string] => [p.view, p.title]), ["result", "Result"], ["configuration", "Configuration"], ["files", "Files"]];
+  const tab = asked || begun.current, answers = finished && panels.some((p) => p.view === "motifs"), judged = answers && kind!.queries.some((query) => query.name === "marks");
+  const panel = panels.find((p) => p.view === tab), View = tab === "answer" && answers ? AnswerView : tab === "review" && judged ? ReviewView : panel ? VIEWS[panel.view] : Object.hasOwn(COMMON, tab) ? COMMON[tab] : undefined;
+  const tabs: [string, string][] = [...(answers ? [["answer", "Answer"] as [string, string]] : []), ["training", "Training"], ...(judged ? [["review", "Review"] as [string, string]] : []), ...panels.map((p): [string, string] => [p.view, p.title]), ["result", "Result"], ["configuration", "Configuration"], ["files", "Files"]];
   const changed = () => { setFailed(null); set(); };
   return (
     <>
