@@ -14,7 +14,8 @@
 #include "core/draw/picture.h"
 #include "core/draw/png.h"
 
-/* TRIED: samples that the model reads; SHOWN: upper limit of the pictures of right, and of wrong, answers */
+/* TRIED: samples that the model reads; SHOWN: upper limit of the pictures of right, and of wrong, answers
+ * beside the pinned ones */
 enum { TRIED = 32, SHOWN = 8 };
 
 enum answer { ANSWER_RIGHT, ANSWER_WRONG, ANSWER_UNKNOWN, ANSWERS };
