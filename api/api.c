@@ -22,6 +22,7 @@
 #include "api/queries/queries.h"
 #include "api/queries/query_gate.h"
 #include "api/queries/query_routes.h"
+#include "api/review/mark_cache.h"
 #include "api/rights/admit.h"
 #include "api/routes.h"
 #include "api/studies/studies.h"
@@ -107,6 +108,8 @@ enum status api_create(const struct api_options *options, struct api **out, stru
                                     api->options.model_cache_bytes, &api->models, err);
     }
     if (!status)
+        status = mark_cache_create(&api->marks, err);
+    if (!status)
         status = query_gate_create(api->options.queries_at_once, api->options.queries_waiting, &api->gate, err);
     if (!status)
         status = create_ledger(api, err);
@@ -128,6 +131,7 @@ void api_destroy(struct api *api)
         return;
     trainers_destroy(api->trainers);
     query_gate_destroy(api->gate);
+    mark_cache_destroy(api->marks);
     model_cache_destroy(api->models);
     counters_destroy(api->counters);
     ledger_destroy(api->ledger);

@@ -12,6 +12,7 @@
 #include "api/jobs/job_spec.h"
 #include "api/jobs/jobs.h"
 #include "api/report/report.h"
+#include "api/review/review.h"
 #include "api/rights/usage.h"
 #include "api/studies/studies.h"
 #include "api/tokens.h"
@@ -589,6 +590,11 @@ const struct api_route api_routes[] = {
         "Export the model of a job as ONNX"),
     GET(RIGHT_READ, "/v1/jobs/{id}/report", "getReport", API_SCOPE_READ, report_query, job_report_answers, report_show,
         "Report of a job as one HTML file: verdict, figures, test inputs with motifs, settings, origin, commands"),
+    GET(RIGHT_READ, "/v1/jobs/{id}/review", "getReview", API_SCOPE_READ, review_show_query, review_show_answers,
+        review_show, "Draw marks of the test part for a review, and estimate from the answers how many are false"),
+    {"POST", "/v1/jobs/{id}/review", "answerReview", "Answer whether marks are right, or import such answers",
+     API_SCOPE_SUBMIT, API_BODY_MAX, false, json_types, "ReviewAnswers", review_answer_query, review_answer_answers,
+     review_answer, NULL, RIGHT_CHANGE},
     {"POST", "/v1/imports", "importModel", "Import a bundle, a model as safetensors, or a folder of SAELens as tar",
      API_SCOPE_SUBMIT, API_IMPORT_MAX, false, import_types, NULL, import_query, import_answers, imports_create, NULL,
      RIGHT_NOTHING},

@@ -38,6 +38,37 @@ const struct openapi_schema openapi_schemas[] = {
     {"InferenceOutput", "name text, datatype text, shape [integer], *parameters object, *data InferenceData", NULL,
      false},
     {"InferenceAnswer", "model_name text, model_version text, *id text, outputs [InferenceOutput]", NULL, false},
+    {"ReviewShare",
+     "marks integer, answers integer, yes integer, no integer, unsure integer, share number?, low number, high number, "
+     "*name text",
+     NULL, false},
+    {"ReviewEstimate",
+     "marks integer, answers integer, yes integer, no integer, unsure integer, share number?, low number, high number, "
+     "confidence number, exact flag, names [ReviewShare]",
+     NULL, false},
+    {"ReviewThreshold",
+     "by text, at_most number, false_marks number, of integer, marks integer, answers integer, yes integer, no "
+     "integer, "
+     "unsure integer, share number?, low number, high number",
+     NULL, false},
+    {"ReviewVersion",
+     "*id text, *place object, answer text, box [integer]?, version integer, by text?, created_at time", NULL, false},
+    {"ReviewCard",
+     "id text, name text, channel integer, input object, position [integer], extent [integer]?, *seconds [number], "
+     "*words [object], *context [text], score number, p number?, q number?, picture text, answer ReviewVersion?",
+     NULL, false},
+    {"ReviewState",
+     "job text, checkpoint AnswerCheckpoint, count integer, seed integer, samples integer, marks integer, "
+     "estimate ReviewEstimate, threshold ReviewThreshold?, *threshold_why text, *received integer",
+     NULL, false},
+    {"Review",
+     "job text, checkpoint AnswerCheckpoint, count integer, seed integer, samples integer, marks integer, "
+     "estimate ReviewEstimate, threshold ReviewThreshold?, *threshold_why text, shape [integer], unit text, "
+     "cards [ReviewCard]",
+     NULL, false},
+    {"ReviewAnswer",
+     "id text, answer text, *box [integer]?, *place object, *version integer, *by text?, *created_at text", NULL, true},
+    {"ReviewAnswers", "answers [ReviewAnswer], *job text", NULL, true},
     {"Fault", "*pointer text, *parameter text, detail text", NULL, false},
     {"Dataset",
      "name text, *owner text?, *team text?, *visibility Visibility, sha256 text, bytes integer, format text, options "

@@ -16,6 +16,7 @@
 #include "core/base/ledger.h"
 
 struct counters;
+struct mark_cache;
 struct model_cache;
 struct query_gate;
 struct query_routes;
@@ -27,6 +28,7 @@ struct api {
     struct query_routes *query_routes; /* makes the rows that come from the methods' tables */
     struct counters *counters;
     struct model_cache *models;
+    struct mark_cache *marks;
     struct trainers *trainers;
     struct buf openapi;               /* the OpenAPI document, which api_create() writes */
     struct query_gate *gate;          /* decides which queries compute */

@@ -9,6 +9,7 @@
 #include "api/jobs/jobs.h"
 #include "protocol/faults.h"
 #include "api/models/model_cache.h"
+#include "api/review/mark_cache.h"
 #include "storage/storage.h"
 
 /* Reads the version of the job from If-Match, with or without the progress after its dot ("7.31" or "7"). *version is 0
@@ -216,5 +217,6 @@ void jobs_delete(struct exchange *x)
         return;
     }
     model_cache_forget(x->api->models, job.id);
+    mark_cache_forget(x->api->marks, job.id);
     respond_empty(x, 204);
 }

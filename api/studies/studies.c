@@ -10,6 +10,7 @@
 #include "protocol/faults.h"
 #include "protocol/json_sink.h"
 #include "api/models/model_cache.h"
+#include "api/review/mark_cache.h"
 #include "api/studies/study_document.h"
 #include "api/studies/study_spec.h"
 #include "api/rights/caller.h"
@@ -372,6 +373,7 @@ void studies_patch(struct exchange *x)
 static void forget_model(struct exchange *x, const struct storage_job *job)
 {
     model_cache_forget(x->api->models, job->id);
+    mark_cache_forget(x->api->marks, job->id);
 }
 
 void studies_delete(struct exchange *x)

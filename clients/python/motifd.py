@@ -546,6 +546,24 @@ class Job:
             file.write(page)
         return path
 
+    def review(self, count: int = 20, seed: int = 0, answers: Optional[Dict[str, Any]] = None, **parameters: Any) -> Dict[str, Any]:
+        """Draws marks of the test part at random and estimates from the answers about them how many are false: a dictionary with `cards` (id, name, input, extent,
+        score, q, picture, answer), `estimate` (share, low, high: the 95 % interval; names: the same by name) and `threshold`, which is None before 20 answers.
+
+        answers: what you say about marks, which the daemon stores first: {card id: True (right), False, None (unsure), or (answer, [row0, row1, col0, col1]) with
+        the corrected box}. parameters: samples, false_marks, checkpoint. review_picture() draws a card."""
+        path, query = f"/v1/jobs/{self.id}/review", _query({"count": count, "seed": seed, **parameters})
+        if answers:
+            words = {True: "yes", False: "no", None: "unsure"}
+            said = [(id, *(value if isinstance(value, tuple) else (value, None))) for id, value in answers.items()]
+            body = {"answers": [{"id": id, "answer": value if isinstance(value, str) else words[value], "box": box} for id, value, box in said]}
+            self.client.request("POST", path + query, body)
+        return self.client.get(path + query)
+
+    def review_picture(self, card: Dict[str, Any]) -> bytes:
+        """Draws the input of a card of review() with its mark, as the bytes of a PNG."""
+        return self.client.request("GET", card["picture"], headers={"Accept": "image/png"}).body
+
     def export(self, path: Union[str, "os.PathLike[str]"], checkpoint: Union[str, int] = "latest") -> str:
         """Saves the job in the form that the ending of `path` names, and returns the path: .safetensors (weights), .onnx (the model, for other programs), .bundle
         (the whole job, for another daemon) or .html (a report). checkpoint: a sequence number or latest; for a bundle also all."""
@@ -1358,6 +1376,10 @@ class Motifs(_TransformerMixin, _Estimator):
             coordinates.append(at)
             count, shape = count + len(part), part.shape[1:]
         return SparseMaps((count, *shape), np.concatenate(coordinates, 1), np.concatenate(values))
+
+    def review(self, count: int = 20, seed: int = 0, answers: Optional[Dict[str, Any]] = None, **parameters: Any) -> Dict[str, Any]:
+        """Draws marks of the test part for a person, and estimates from the answers how many are false; see Job.review()."""
+        return self._fitted().review(count, seed, answers, **parameters)
 
     def scores(self, X: Any, form: str = "score") -> np.ndarray:
         """Returns what each channel scores at each position before the threshold, [n][rows][cols][channels]: a score is above 0 at a motif. form="p": its

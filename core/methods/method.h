@@ -222,6 +222,14 @@ struct method_query {
     size_t text_count; /* at most METHOD_TEXTS */
 };
 
+/* Name of the query that lists the marks of a model in inputs of the test part, from which the api draws those of a
+ * review. Its parameters have `samples`. Its answer has `samples`, `shape` ([rows, cols] of an input), `unit` of the
+ * columns ("s": seconds), and `marks`; each mark has `sample`, `channel`, `name` (text or null), `position` ([row,
+ * col]), `value` and `extent` ([row0, row1, col0, col1] or null), and may have `q`, `p`, `number` (index in the
+ * upload), `record`, `seconds`, `words` and `context` (the text before, in and after the mark). METHOD_MARKS_QUERY/{}
+ * with a sample's number, channel, row and col draws one mark, or with `plain` the input alone. */
+#define METHOD_MARKS_QUERY "marks"
+
 struct method_recovery;
 
 /* A computation on convolutions and a signal, which needs no job. Clients call it by the route POST /v1/KIND/NAME. */

@@ -35,7 +35,7 @@ static const char *const small_tables[] = {
 static const char *const large_tables[] = {
     "PRAGMA quick_check('job')",        "PRAGMA quick_check('block')",   "PRAGMA quick_check('event')",
     "PRAGMA quick_check('artifact')",   "PRAGMA quick_check('pyramid')", "PRAGMA quick_check('chain')",
-    "PRAGMA quick_check('row_digest')",
+    "PRAGMA quick_check('row_digest')", "PRAGMA quick_check('answer')",
 };
 enum { SMALL = sizeof small_tables / sizeof small_tables[0], LARGE = sizeof large_tables / sizeof large_tables[0] };
 

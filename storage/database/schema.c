@@ -226,8 +226,19 @@ static const char teams[] = "ALTER TABLE token ADD COLUMN team TEXT NOT NULL DEF
 /* Lists for one team skip the jobs of others by this index, without reading their rows. */
 static const char viewers[] = "CREATE INDEX job_by_viewer ON job(id, owner, team, visibility);";
 
+/* Answers of people about the marks of a job's model (answer.c). `mark` identifies a mark of the model, `place` says in
+ * JSON where it is, so that another model's marks can be compared with it, and `box` is the corrected place. */
+static const char answers[] = "CREATE TABLE answer("
+                              "  job INTEGER NOT NULL REFERENCES job(num) ON DELETE CASCADE,"
+                              "  mark TEXT NOT NULL, version INTEGER NOT NULL,"
+                              "  answer TEXT NOT NULL CHECK (answer IN ('yes', 'no', 'unsure')),"
+                              "  box TEXT, place TEXT NOT NULL,"
+                              "  owner TEXT NOT NULL, created_at INTEGER NOT NULL,"
+                              "  PRIMARY KEY (job, mark, version)"
+                              ") STRICT, WITHOUT ROWID;";
+
 static const struct migration migrations[] = {
-    {.sql = first_version}, {.sql = row_digests}, {.sql = teams}, {.sql = viewers}};
+    {.sql = first_version}, {.sql = row_digests}, {.sql = teams}, {.sql = viewers}, {.sql = answers}};
 const struct schema storage_schema = {migrations, sizeof migrations / sizeof migrations[0]};
 
 #define APPLICATION_ID 0x4D544644 /* "MTFD" */

@@ -28,6 +28,7 @@ static const struct named_table {
     const char *label; /* SQL: the name of the row `t` for a person */
     const char *remedy;
 } named_tables[] = {
+    {"answer", "'answer about mark ' || t.mark || ' of job ' || " OF_JOB("t.job"), OR_DELETE},
     {"artifact", "'file ' || t.name || ' of job ' || " OF_JOB("t.job"), OR_DELETE},
     {"audit", "'entry ' || t.id || ' of the audit log, request ' || t.request", RESTORE},
     {"block", "'points of the curve ' || " OF_SERIES("t.id >> 24"), OR_DELETE "; the models are not affected"},

@@ -299,6 +299,12 @@ class Run:
         job = self.daemon.ask("POST", "/v1/jobs", {"kind": "sparling", "preset": "dataset", "config": {"dataset_name": "peaks", **SEQUENCES}})[2]["id"]
         self.await_state(job, "succeeded")
         at, names, fasta = "/v1/jobs/{id}", {"id": job}, {"Content-Type": "text/x-fasta"}
+        mark = self.example("GET", at + "/marks", "?samples=20", names=names)[2]["marks"][0]
+        place = f"?channel={mark['channel']}&row={mark['position'][0]}&col={mark['position'][1]}"
+        self.example("GET", at + "/marks/{sample}", place, names={**names, "sample": mark["sample"]})
+        self.example("GET", at + "/evidence", "?samples=20", names=names)
+        card = self.example("GET", at + "/review", "?count=2&samples=20", names=names)[2]["cards"][0]
+        self.example("POST", at + "/review", "?count=2&samples=20", body={"answers": [{"id": card["id"], "answer": "yes"}]}, names=names)
         self.example("GET", at + "/logos", names=names)
         self.example("GET", at + "/logos/{channel}", names={**names, "channel": 2}, headers={"Accept": "image/png"})
         self.example("GET", at + "/sites", "?coordinates=bedtools&samples=9", names=names, headers={"Accept": "text/x-bed"})

@@ -133,6 +133,52 @@ static enum status draw(const struct method_question *question, struct picture *
     return picture_create(4, 6, (struct colour){255, 0, 0}, out, err);
 }
 
+struct marks_asked {
+    int64_t samples;
+};
+static const struct config_field marks_fields[] = {{"samples", FIELD_INT, offsetof(struct marks_asked, samples), "2", 1,
+                                                    1000, false, false, NULL, "", "for tests", GROUP_DATA,
+                                                    LEVEL_ADVANCED, NULL}};
+static const struct config_table marks_table = CONFIG_TABLE(marks_fields, struct marks_asked);
+
+/* A mark in each sample, with a name in every other one. */
+static enum status list_marks(const struct method_question *question, const struct sink *out, struct error *err)
+{
+    const struct marks_asked *asked = question->parameters;
+    sink_integer(out, "samples", asked->samples);
+    sink_begin_list(out, "shape");
+    sink_integer(out, NULL, 2);
+    sink_integer(out, NULL, 2);
+    sink_end_list(out);
+    sink_text(out, "unit", "s");
+    sink_begin_list(out, "marks");
+    for (int64_t i = 0; i < asked->samples; i++) {
+        sink_begin_object(out, NULL);
+        sink_integer(out, "sample", i);
+        sink_integer(out, "channel", 0);
+        sink_integer(out, "number", i + 10);
+        if (i % 2 == 0)
+            sink_text(out, "name", "even");
+        sink_begin_list(out, "position");
+        sink_integer(out, NULL, 0);
+        sink_integer(out, NULL, 1);
+        sink_end_list(out);
+        sink_begin_list(out, "extent");
+        for (int k = 0; k < 4; k++)
+            sink_integer(out, NULL, k % 2 + (k > 1));
+        sink_end_list(out);
+        sink_begin_list(out, "seconds");
+        sink_number(out, NULL, 0.5);
+        sink_number(out, NULL, 1);
+        sink_end_list(out);
+        sink_number(out, "value", (double)(i + 1));
+        sink_number(out, "q", 0.01 * (double)(i + 1));
+        sink_end_object(out);
+    }
+    sink_end_list(out);
+    return STATUS_OK;
+}
+
 static const struct method_query queries[] = {
     {.name = "motifs",
      .meaning = "where it is largest",
@@ -145,6 +191,12 @@ static const struct method_query queries[] = {
      .verb = METHOD_POST,
      .takes = METHOD_TAKES_INPUTS,
      .answer = query},
+    {.name = METHOD_MARKS_QUERY,
+     .meaning = "where it is marked",
+     .verb = METHOD_GET,
+     .takes = METHOD_TAKES_NOTHING,
+     .parameters = &marks_table,
+     .answer = list_marks},
 };
 
 /* The shapes of a model's tensors. The input has 2 rows and 2 columns. One output contains the values of the input
@@ -206,7 +258,7 @@ const struct method echo_method = {
     .metrics = metrics,
     .metric_count = 1,
     .queries = queries,
-    .query_count = 2,
+    .query_count = sizeof queries / sizeof queries[0],
     .input = &tensor_input,
     .outputs = tensor_outputs,
     .output_count = 2,

@@ -8,6 +8,7 @@
  *
  * The test repeats the request of a route, and lets a later allocation fail each time. It ends when the request makes
  * too few allocations to reach the one that would fail. MOTIF_FAULT_STRIDE=1 tries every allocation. */
+#include "storage/jobs/answer.h"
 #include "tests/unit/api/api_fixture.h"
 
 #include <dirent.h>
@@ -49,6 +50,14 @@ static const struct request_case writes[] = {
     {"DELETE", "/v1/studies/@", NULL, 204, ENDED_STUDY, {NULL}, {NULL}, false},
     {"DELETE", "/v1/jobs/@", NULL, 204, FINISHED, {NULL}, {NULL}, false},
     {"POST", "/v1/jobs/@/evaluation", "{\"samples\":10}", 201, TRAINED, {"Idempotency-Key"}, {"e@"}, false},
+    {"POST",
+     "/v1/jobs/@/review",
+     "{\"answers\":[{\"id\":\"1.0.0.0.1\",\"answer\":\"no\",\"box\":[0,1,1,2]}]}",
+     200,
+     TRAINED,
+     {NULL},
+     {NULL},
+     false},
     {"POST", "/v1/imports", "#weights", 201, NONE, {"Content-Type"}, {"application/octet-stream"}, false},
     {"POST", "/v1/imports", "#bundle", 201, NONE, {"Content-Type"}, {"application/octet-stream"}, false},
     {"PUT", "/v1/datasets/new", csv, 201, NONE, {"Content-Type"}, {"text/csv"}, false},
@@ -79,6 +88,12 @@ static const struct request_case reads[] = {
     {"GET", "/v1/jobs/@/evaluation", NULL, 200, NONE, {NULL}, {NULL}, true},
     {"GET", "/v1/jobs/@/attestation", NULL, 200, NONE, {NULL}, {NULL}, true},
     {"GET", "/v1/jobs/@/report", NULL, 200, NONE, {NULL}, {NULL}, true},
+    {"GET", "/v1/jobs/@/review?count=3", NULL, 200, NONE, {NULL}, {NULL}, true},
+    {"GET", "/v1/jobs/@/review?format=answers", NULL, 200, NONE, {NULL}, {NULL}, true},
+    {"GET", "/v1/jobs/@/review?format=label-studio", NULL, 200, NONE, {NULL}, {NULL}, true},
+    {"GET", "/v1/jobs/@/review?format=coco", NULL, 200, NONE, {NULL}, {NULL}, true},
+    {"GET", "/v1/jobs/@/review?format=raven", NULL, 200, NONE, {NULL}, {NULL}, true},
+    {"POST", "/v1/jobs/@/review", "{\"answers\":[{\"id\":\"1\"}]}", 422, NONE, {NULL}, {NULL}, false},
     {"GET", "/v1/jobs/@/bundle", NULL, 200, NONE, {NULL}, {NULL}, true},
     {"GET", "/v1/jobs/@/events", NULL, 200, NONE, {NULL}, {NULL}, true},
     {"GET", "/v1/events", NULL, 200, NONE, {NULL}, {NULL}, true},
@@ -408,6 +423,8 @@ static int setup(void **state)
     assert_int_equal(storage_job_progress(f->storage, bench.job, "{\"step\":10,\"stage\":\"training\"}", &f->err),
                      STATUS_OK);
     assert_int_equal(storage_artifact_put(f->storage, bench.job, "a.png", "image/png", "abc", 3, &f->err), STATUS_OK);
+    const struct storage_answer answer = {"1.0.0.0.1", "no", "[0,1,1,2]", "{\"name\":\"even\"}", "anna", 0, 0};
+    assert_int_equal(storage_answers_put(f->storage, bench.job, &answer, 1, &f->err), STATUS_OK);
     finish_job(f, bench.job, "{\"accuracy\":1}");
     char member[STORAGE_ID];
     plain_study(f, "swept", bench.study);

@@ -2,6 +2,7 @@
  * value is found; a fault says what is hurt; nothing changes and nothing is left beside the file.
  *
  * MOTIF_DAMAGES sets how many damages of each kind are made (25), and MOTIF_DAMAGE_SEED where. */
+#include "storage/jobs/answer.h"
 #include "tests/unit/storage/storage_fixture.h"
 
 #include <fcntl.h>
@@ -57,6 +58,8 @@ static void fill(struct fixture *f)
     OK(storage_artifact_put(f->storage, id, "large.txt", "text/plain", large, 89999, &f->err));
     OK(storage_artifact_put(f->storage, id, "large.txt", "text/plain", large, 80000, &f->err)); /* replaces the first */
     free(large);
+    const struct storage_answer answer = {"1.2.3.4.5", "no", "[0,1,4,9]", "{}", "anna", 0, 0};
+    OK(storage_answers_put(f->storage, id, &answer, 1, &f->err));
     OK(storage_job_rewind(f->storage, id, 600, &f->err));
     finish(f, id);
     submit_running(f, other);
@@ -357,9 +360,10 @@ static void add_rows(sqlite3 *db, struct hash *hash, const char *sql)
 /* Returns a hash of the schema and of all rows that a reader can see, without the digests. */
 static uint64_t content_of(const char *path)
 {
-    static const char *const tables[] = {
-        "artifact", "audit", "block",  "chain",   "checkpoint",      "event",  "idempotency", "job",   "job_tag",
-        "lease",    "meta",  "outbox", "pyramid", "sqlite_sequence", "series", "study",       "tally", "token"};
+    static const char *const tables[] = {"answer",     "artifact", "audit",       "block",   "chain",
+                                         "checkpoint", "event",    "idempotency", "job",     "job_tag",
+                                         "lease",      "meta",     "outbox",      "pyramid", "sqlite_sequence",
+                                         "series",     "study",    "tally",       "token"};
     unsigned char digest[HASH_BYTES];
     struct hash hash;
     uint64_t value;

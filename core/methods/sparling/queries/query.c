@@ -297,39 +297,43 @@ static void write_times(const struct open_domain *domain, const struct box *exte
     sink_end_list(out);
 }
 
-static void write_motifs(const struct annotation *annotation, const struct sink *out)
+void query_motif_write(const struct annotation *annotation, const struct read_motif *motif, const struct sink *out)
 {
     char name[CHANNEL_NAME_TEXT];
+    sink_begin_list(out, "position");
+    sink_integer(out, NULL, motif->at.row);
+    sink_integer(out, NULL, motif->at.col);
+    sink_end_list(out);
+    sink_integer(out, "channel", motif->at.channel);
+    channel_name_text(annotation->names ? &annotation->names[motif->at.channel] : NULL, annotation->domain, name,
+                      sizeof name);
+    if (name[0])
+        sink_text(out, "name", name);
+    else
+        sink_null(out, "name");
+    sink_number(out, "value", (double)motif->at.value);
+    sink_boolean(out, "maximal", motif->maximal);
+    if (annotation->rated) {
+        write_share("p", motif->p, out);
+        write_share("q", motif->q, out);
+    }
+    if (motif->strand)
+        sink_text(out, "strand", motif->strand == '-' ? "-" : "+");
+    struct box extent;
+    bool known = annotation_extent(annotation, &motif->at, &extent);
+    channel_extent_write(known ? &extent : NULL, out);
+    if (known)
+        write_times(annotation->domain, &extent, out);
+    query_words_marked(&annotation->words, &motif->at, known ? &extent : NULL, out);
+}
+
+static void write_motifs(const struct annotation *annotation, const struct sink *out)
+{
     sink_integer(out, "motif_count", annotation->total);
     sink_begin_list(out, "motifs");
     for (int i = 0; i < annotation->count; i++) {
-        const struct read_motif *motif = &annotation->motifs[i];
         sink_begin_object(out, NULL);
-        sink_begin_list(out, "position");
-        sink_integer(out, NULL, motif->at.row);
-        sink_integer(out, NULL, motif->at.col);
-        sink_end_list(out);
-        sink_integer(out, "channel", motif->at.channel);
-        channel_name_text(annotation->names ? &annotation->names[motif->at.channel] : NULL, annotation->domain, name,
-                          sizeof name);
-        if (name[0])
-            sink_text(out, "name", name);
-        else
-            sink_null(out, "name");
-        sink_number(out, "value", (double)motif->at.value);
-        sink_boolean(out, "maximal", motif->maximal);
-        if (annotation->rated) {
-            write_share("p", motif->p, out);
-            write_share("q", motif->q, out);
-        }
-        if (motif->strand)
-            sink_text(out, "strand", motif->strand == '-' ? "-" : "+");
-        struct box extent;
-        bool known = annotation_extent(annotation, &motif->at, &extent);
-        channel_extent_write(known ? &extent : NULL, out);
-        if (known)
-            write_times(annotation->domain, &extent, out);
-        query_words_marked(&annotation->words, &motif->at, known ? &extent : NULL, out);
+        query_motif_write(annotation, &annotation->motifs[i], out);
         sink_end_object(out);
     }
     sink_end_list(out);

@@ -19,7 +19,7 @@ extern const struct method_tensor sparling_input, sparling_outputs[SPARLING_OUTP
 enum status sparling_infer(const struct method_question *question, struct buf *const outputs[], struct error *err);
 
 /* The queries of SPARLING: table, parameters and schemas (table.c). */
-enum { SPARLING_QUERIES = 15, SPARLING_SCHEMAS = 38 };
+enum { SPARLING_QUERIES = 18, SPARLING_SCHEMAS = 46 };
 extern const struct method_query sparling_queries[SPARLING_QUERIES];
 extern const struct method_schema sparling_schemas[SPARLING_SCHEMAS];
 
@@ -139,6 +139,44 @@ struct scores_parameters {
 #define FIELDS_LIST SCORES_LIST
 #include "core/methods/shared/field_members.inc"
 };
+/* Parameters of the queries "marks" and "marks/{sample}". */
+/* clang-format off */
+#define MARKS_LIST                                                                                                     \
+    INTEGER(samples, "200", 1, 1000, "inputs", EVALUATION, BASIC, NULL,                                                \
+            "Number of inputs of the test part; more inputs have more marks, whose q is more precise, and take "       \
+            "longer. If the part has more, they are drawn at random, always the same ones.")
+#define MARK_LIST                                                                                                      \
+    INTEGER(channel, "-1", -1, 4095, "", EVALUATION, BASIC, NULL,                                                      \
+            "Channel of the mark to draw; -1 draws all marks.")                                                        \
+    INTEGER(row, "0", 0, 16384, "", EVALUATION, BASIC, NULL,                                                           \
+            "Row of the mark, as in its position; a larger one is further down.")                                      \
+    INTEGER(col, "0", 0, 4194304, "", EVALUATION, BASIC, NULL,                                                         \
+            "Column of the mark, as in its position; a larger one is further to the right.")                           \
+    FLAG(plain, "false", EVALUATION, BASIC, NULL,                                                                      \
+            "The picture is the input alone, with one pixel for each position, as programs for annotation need it.")
+/* clang-format on */
+struct marks_parameters {
+#define FIELDS_LIST MARKS_LIST
+#include "core/methods/shared/field_members.inc"
+};
+struct mark_parameters {
+#define FIELDS_LIST MARK_LIST
+#include "core/methods/shared/field_members.inc"
+};
+/* Parameters of the query "evidence". */
+/* clang-format off */
+#define EVIDENCE_LIST                                                                                                  \
+    INTEGER(samples, "100", 1, 1000, "inputs", EVALUATION, BASIC, NULL,                                                \
+            "Number of inputs of the test part; more inputs give narrower intervals and take longer.")                 \
+    INTEGER(per_name, "50", 1, 1000, "inputs", EVALUATION, BASIC, NULL,                                                \
+            "Largest number of inputs that are changed for each name; more give narrower intervals and take longer.")  \
+    INTEGER(seed, "0", 0, 9007199254740991.0, "", EVALUATION, BASIC, NULL,                                             \
+            "Seed of the backgrounds and of the random extents.")
+/* clang-format on */
+struct evidence_parameters {
+#define FIELDS_LIST EVIDENCE_LIST
+#include "core/methods/shared/field_members.inc"
+};
 /* Parameters of the query "compare". */
 /* clang-format off */
 #define COMPARE_LIST                                                                                                   \
@@ -158,6 +196,10 @@ enum status sparling_motif_map(const struct method_question *question, struct bu
 enum status sparling_scores(const struct method_question *question, const struct sink *out, struct error *err);
 enum status sparling_scores_array(const struct method_question *question, struct buf *values, int *rank, int64_t dim[4],
                                   struct error *err);
+enum status sparling_marks(const struct method_question *question, const struct sink *out, struct error *err);
+enum status sparling_mark(const struct method_question *question, const struct sink *out, struct error *err);
+enum status sparling_draw_mark(const struct method_question *question, struct picture **out, struct error *err);
+enum status sparling_evidence(const struct method_question *question, const struct sink *out, struct error *err);
 enum status sparling_predict(const struct method_question *question, const struct sink *out, struct error *err);
 enum status sparling_predict_array(const struct method_question *question, struct buf *values, int *rank,
                                    int64_t dim[4], struct error *err);

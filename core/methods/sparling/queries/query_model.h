@@ -65,6 +65,13 @@ enum status inquiry_read(const struct method_question *question, struct inquiry 
 void inquiry_rest(struct inquiry *inquiry);
 void inquiry_close(struct inquiry *inquiry);
 
+/* Writes the members of one motif into an object that the caller has opened. */
+void query_motif_write(const struct annotation *annotation, const struct read_motif *motif, const struct sink *out);
+/* Lists up to `most` samples of the test part as inputs: all, or if there are more, some in a fixed random order,
+ * because a part may be sorted. They are the samples that a seed chooses. The caller frees *inputs. STATUS_NO_MEMORY.
+ */
+enum status query_test_samples(const struct open_domain *domain, int64_t most, struct method_input **inputs,
+                               size_t *count, struct error *err);
 /* The name of a token as the head reads it: START, END, or a name of the domain. */
 const char *query_token(const struct open_domain *domain, int token);
 

@@ -28,6 +28,24 @@ static const struct config_field scores_fields[] = {
 #define FIELDS_LIST SCORES_LIST
 #include "core/methods/shared/field_rows.inc"
 };
+static const struct config_field marks_fields[] = {
+#define FIELD_STRUCT struct marks_parameters
+#define FIELDS_LIST MARKS_LIST
+#include "core/methods/shared/field_rows.inc"
+};
+static const struct config_field evidence_fields[] = {
+#define FIELD_STRUCT struct evidence_parameters
+#define FIELDS_LIST EVIDENCE_LIST
+#include "core/methods/shared/field_rows.inc"
+};
+static const struct config_table evidence_table = CONFIG_TABLE(evidence_fields, struct evidence_parameters);
+static const struct config_field mark_fields[] = {
+#define FIELD_STRUCT struct mark_parameters
+#define FIELDS_LIST MARK_LIST
+#include "core/methods/shared/field_rows.inc"
+};
+static const struct config_table marks_table = CONFIG_TABLE(marks_fields, struct marks_parameters);
+static const struct config_table mark_table = CONFIG_TABLE(mark_fields, struct mark_parameters);
 static const struct config_table scores_table = CONFIG_TABLE(scores_fields, struct scores_parameters);
 static const struct config_table motifs_table = CONFIG_TABLE(motifs_fields, struct motifs_parameters);
 static const struct method_together motifs_together = {"MotifBound", rated_begin, rated_write, rated_close};
@@ -108,6 +126,30 @@ const struct method_query sparling_queries[SPARLING_QUERIES] = {
      .schema = "ScoreMaps",
      .answer = sparling_scores,
      .array = sparling_scores_array},
+    {.name = "marks",
+     .meaning = "All marks of the model in inputs of the test part, with their error rates: the marks of a review",
+     .verb = METHOD_GET,
+     .takes = METHOD_TAKES_NOTHING,
+     .parameters = &marks_table,
+     .schema = "MarkList",
+     .answer = sparling_marks},
+    {.name = "marks",
+     .item = "sample",
+     .meaning = "One input of the test part with one mark or all its marks, as a document or a picture",
+     .verb = METHOD_GET,
+     .takes = METHOD_TAKES_NOTHING,
+     .parameters = &mark_table,
+     .schema = "MarkedSample",
+     .answer = sparling_mark,
+     .draw = sparling_draw_mark},
+    {.name = "evidence",
+     .meaning = "Whether the marked extents of a name are sufficient and necessary for the model to read it, measured "
+                "by replacing the rest, or the extents, by background from other inputs",
+     .verb = METHOD_GET,
+     .takes = METHOD_TAKES_NOTHING,
+     .parameters = &evidence_table,
+     .schema = "Evidence",
+     .answer = sparling_evidence},
     {.name = "predict",
      .meaning =
          "The predicted label, token by token with probabilities and a score for each name that g learned directly, or "
@@ -245,6 +287,31 @@ const struct method_schema sparling_schemas[SPARLING_SCHEMAS] = {
      "*shape [integer], *motifs [Motif], *truth [object]?, *tokens [object], *probability number, *numbers "
      "[PredictedNumber], *number integer, *group text, *record text, *input MotifInput, *alphabet Alphabet?, *letters "
      "text?, *text text",
+     NULL, false},
+    {"TestMark",
+     "sample integer, *number integer, *record text, position [integer], channel integer, name text?, value number, "
+     "maximal flag, p number?, q number?, *strand text, extent [integer]?, *seconds [number], *words [MarkedWord], "
+     "*context [text]",
+     NULL, false},
+    {"MarkList",
+     "job text, checkpoint AnswerCheckpoint, samples integer, shape [integer], channels integer, unit text, "
+     "marks [TestMark]",
+     NULL, false},
+    {"MarkedSample",
+     "job text, checkpoint AnswerCheckpoint, sample integer, marks [TestMark], alphabet Alphabet?, letters text?, "
+     "*text text",
+     NULL, false},
+    {"EvidenceShare", "share number, low number, high number", NULL, false},
+    {"EvidenceControl", "sufficient EvidenceShare, necessary EvidenceShare", NULL, false},
+    {"EvidenceFinding", "code text, text text", NULL, false},
+    {"EvidenceName",
+     "name text, inputs integer, unread integer, unmarked integer, sufficient EvidenceShare?, necessary "
+     "EvidenceShare?, "
+     "control EvidenceControl?, findings [EvidenceFinding]",
+     NULL, false},
+    {"Evidence",
+     "job text, checkpoint AnswerCheckpoint, samples integer, seed integer, judge text, names [EvidenceName]?, *why "
+     "text",
      NULL, false},
     {"ScoreMaps", "shape [integer], channels [PairChannel], values [number?]", NULL, false},
     {"PredictedNumber", "name text, value number, *true number", NULL, false},
