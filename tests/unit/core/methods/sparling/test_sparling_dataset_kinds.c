@@ -2,7 +2,6 @@
  * groups, pictures, refusals, damaged files, and failing allocations. */
 
 #include <math.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "tests/support/unit.h"
@@ -15,71 +14,13 @@
 #include "core/methods/registry.h"
 #include "core/methods/sparling/training/label_counts.h"
 #include "tests/support/fault.h"
+#include "tests/support/made_samples.h"
 #include "tests/support/run_env.h"
 #include "tests/support/text_sink.h"
 
 static char root[] = "/tmp/motifd-kinds-XXXXXX";
-static char *abc[] = {"a", "b", "c"}, *numbers[] = {"0", "1", "3"};
-enum { COUNT = 60, TONE = 8000 };
-
-static enum status put(void *context, const void *bytes, size_t count, struct error *err)
-{
-    return fwrite(bytes, 1, count, context) == count ? STATUS_OK : error_set(err, STATUS_IO, NULL, "not written");
-}
-
-static void store(const char *name, const struct collection *c)
-{
-    char path[128];
-    struct error err = {0};
-    snprintf(path, sizeof path, "%s/%s", root, name);
-    assert_int_equal(mkdir(path, 0700), 0);
-    snprintf(path, sizeof path, "%s/%s/" COLLECTION_FILE, root, name);
-    FILE *file = fopen(path, "wb");
-    if (!file || collection_write(c, &(struct snapshot_writer){file, put}, &err))
-        fail_msg("%s", err.message);
-    fclose(file);
-    snprintf(path, sizeof path, "%s/%s/sha256", root, name);
-    file = fopen(path, "wb");
-    fputs("ff", file);
-    fclose(file);
-}
-
-/* Makes COUNT samples with one class each, in groups of five. The caller fills in the values. */
-struct made {
-    struct collection c;
-    int64_t start[COUNT + 1], label_start[COUNT + 1];
-    int32_t label[COUNT], group[COUNT];
-    char names[COUNT / 5][8], *group_names[COUNT / 5];
-};
-
-static void make(struct made *m, enum collection_kind kind, int channels, int rows, int cols)
-{
-    memset(m, 0, sizeof *m);
-    for (int i = 0; i <= COUNT; i++) {
-        m->start[i] = (int64_t)i * cols;
-        m->label_start[i] = i;
-    }
-    for (int i = 0; i < COUNT; i++) {
-        m->label[i] = i % 3;
-        m->group[i] = i / 5;
-        snprintf(m->names[i / 5], sizeof m->names[0], "g%d", i / 5);
-        m->group_names[i / 5] = m->names[i / 5];
-    }
-    m->c = (struct collection){.kind = kind,
-                               .target = TARGET_CLASS,
-                               .count = COUNT,
-                               .channels = channels,
-                               .rows = rows,
-                               .cols = cols,
-                               .longest = 1,
-                               .start = m->start,
-                               .label = m->label,
-                               .label_start = m->label_start,
-                               .vocabulary = {3, abc},
-                               .group = m->group,
-                               .groups = {COUNT / 5, m->group_names}};
-    m->c.values = test_calloc((size_t)COUNT * (size_t)(channels * rows * cols), sizeof *m->c.values);
-}
+static char *numbers[] = {"0", "1", "3"};
+enum { TONE = 8000 };
 
 static int setup(void **state)
 {
@@ -93,7 +34,7 @@ static int setup(void **state)
     make(&m, COLLECTION_IMAGES, 2, 4, 6);
     for (int i = 0; i < COUNT * 48; i++)
         m.c.values[i] = (float)(i / 48) / COUNT; /* NOLINT(bugprone-integer-division) */
-    store("plain", &m.c);
+    store(root, "plain", &m.c);
     for (int i = 0; i < COUNT; i++) {
         box_start[i + 1] = i + 1;
         memcpy(box[i], (int32_t[]){i % 3, 1, 3, 2, 6}, sizeof box[i]);
@@ -103,24 +44,24 @@ static int setup(void **state)
     m.c.box = box;
     for (int i = 0; i < COUNT * 48; i++)
         m.c.values[i] = i % 12 == 0 ? -100 : 20; /* the rare value becomes ink */
-    store("boxed", &m.c);
+    store(root, "boxed", &m.c);
     m.c.vocabulary.count = 1;
     memset(m.label, 0, sizeof m.label);
     for (int i = 0; i < COUNT; i++)
         box[i][0] = 0;
-    store("one-name", &m.c);
+    store(root, "one-name", &m.c);
     m.c.vocabulary.count = 3;
     m.c.vocabulary.name = numbers;
     m.c.target = TARGET_COUNT;
     m.c.boxes = 0;
     for (int i = 0; i < COUNT; i++)
         m.label[i] = i % 3;
-    store("counts", &m.c);
+    store(root, "counts", &m.c);
     test_free(m.c.values);
     make(&m, COLLECTION_SEQUENCES, 2, 1, 40); /* signals of two channels, with a bump whose height is the class */
     for (int i = 0; i < COUNT * 80; i++)
         m.c.values[i] = (float)(i * 7 % 11) / 10 + (i % 40 / 8 == 2 ? (float)(i / 80 % 3) : 0);
-    store("waves", &m.c);
+    store(root, "waves", &m.c);
     test_free(m.c.values);
     /* Stores sequences of two lengths with a class at every position. The third class does not occur. */
     make(&m, COLLECTION_SEQUENCES, 2, 1, 6);
@@ -135,11 +76,11 @@ static int setup(void **state)
     m.c.target = TARGET_POSITIONS;
     m.c.label = where;
     m.c.longest = 6;
-    store("places", &m.c);
+    store(root, "places", &m.c);
     for (int i = 0; i < COUNT * 6; i++)
         where[i] = where[i] > 0 ? 0 : where[i];
     m.c.vocabulary.count = 1;
-    store("one-class", &m.c);
+    store(root, "one-class", &m.c);
     m.c.vocabulary.count = 3;
     m.c.target = TARGET_SEQUENCE; /* these labels are longer than the head can decode */
     for (int i = 0; i < COUNT; i++)
@@ -147,7 +88,7 @@ static int setup(void **state)
     m.c.label_start = long_start;
     m.c.label = many;
     m.c.longest = 70;
-    store("long", &m.c);
+    store(root, "long", &m.c);
     test_free(m.c.values);
     /* Stores tones with a box over the second quarter of each. */
     make(&m, COLLECTION_RECORDINGS, 1, 1, TONE);
@@ -158,15 +99,15 @@ static int setup(void **state)
     m.c.boxes = COUNT;
     m.c.box_start = box_start;
     m.c.box = box;
-    store("tones", &m.c);
+    store(root, "tones", &m.c);
     m.c.rate = 44100;
-    store("calls", &m.c);
+    store(root, "calls", &m.c);
     m.c.rate = 0;
     for (int i = 0; i <= COUNT; i++)
         m.start[i] = (int64_t)i * 100;
     m.c.cols = 100;
     m.c.boxes = 0;
-    store("clicks", &m.c);
+    store(root, "clicks", &m.c);
     test_free(m.c.values);
     return 0;
 }

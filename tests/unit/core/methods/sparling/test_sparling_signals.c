@@ -2,7 +2,6 @@
  * window, and shares of the training samples. */
 
 #include <math.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "tests/support/unit.h"
@@ -12,70 +11,10 @@
 #include "core/methods/sparling/run_state.h"
 #include "core/methods/registry.h"
 #include "tests/support/assert_ok.h"
+#include "tests/support/made_samples.h"
 #include "tests/support/run_env.h"
 
 static char root[] = "/tmp/motifd-signals-XXXXXX";
-static char *abc[] = {"a", "b", "c"};
-enum { COUNT = 60 };
-
-static enum status put(void *context, const void *bytes, size_t count, struct error *err)
-{
-    return fwrite(bytes, 1, count, context) == count ? STATUS_OK : error_set(err, STATUS_IO, NULL, "not written");
-}
-
-static void store(const char *name, const struct collection *c)
-{
-    char path[128];
-    struct error err = {0};
-    snprintf(path, sizeof path, "%s/%s", root, name);
-    assert_int_equal(mkdir(path, 0700), 0);
-    snprintf(path, sizeof path, "%s/%s/" COLLECTION_FILE, root, name);
-    FILE *file = fopen(path, "wb");
-    if (!file || collection_write(c, &(struct snapshot_writer){file, put}, &err))
-        fail_msg("%s", err.message);
-    fclose(file);
-    snprintf(path, sizeof path, "%s/%s/sha256", root, name);
-    file = fopen(path, "wb");
-    fputs("ff", file);
-    fclose(file);
-}
-
-/* Makes COUNT samples with one class each, in groups of five. The caller fills in the values. */
-struct made {
-    struct collection c;
-    int64_t start[COUNT + 1], label_start[COUNT + 1];
-    int32_t label[COUNT], group[COUNT];
-    char names[COUNT / 5][8], *group_names[COUNT / 5];
-};
-
-static void make(struct made *m, enum collection_kind kind, int channels, int rows, int cols)
-{
-    memset(m, 0, sizeof *m);
-    for (int i = 0; i <= COUNT; i++) {
-        m->start[i] = (int64_t)i * cols;
-        m->label_start[i] = i;
-    }
-    for (int i = 0; i < COUNT; i++) {
-        m->label[i] = i % 3;
-        m->group[i] = i / 5;
-        snprintf(m->names[i / 5], sizeof m->names[0], "g%d", i / 5);
-        m->group_names[i / 5] = m->names[i / 5];
-    }
-    m->c = (struct collection){.kind = kind,
-                               .target = TARGET_CLASS,
-                               .count = COUNT,
-                               .channels = channels,
-                               .rows = rows,
-                               .cols = cols,
-                               .longest = 1,
-                               .start = m->start,
-                               .label = m->label,
-                               .label_start = m->label_start,
-                               .vocabulary = {3, abc},
-                               .group = m->group,
-                               .groups = {COUNT / 5, m->group_names}};
-    m->c.values = test_calloc((size_t)COUNT * (size_t)(channels * rows * cols), sizeof *m->c.values);
-}
 
 static int setup(void **state)
 {
@@ -85,12 +24,12 @@ static int setup(void **state)
     make(&m, COLLECTION_IMAGES, 2, 4, 6); /* all pixels of image i have the value i / COUNT */
     for (int i = 0; i < COUNT * 48; i++)
         m.c.values[i] = (float)(i / 48) / COUNT; /* NOLINT(bugprone-integer-division) */
-    store("plain", &m.c);
+    store(root, "plain", &m.c);
     test_free(m.c.values);
     make(&m, COLLECTION_SEQUENCES, 1, 1, 300); /* weak noise, and in samples of the first class a spike */
     for (int i = 0; i < COUNT * 300; i++)
         m.c.values[i] = (float)(i * 7 % 11) / 50 + (i / 300 % 3 == 0 && i % 300 == 50 + i / 300 * 3 ? 5.0F : 0);
-    store("spikes", &m.c);
+    store(root, "spikes", &m.c);
     test_free(m.c.values);
     return 0;
 }
