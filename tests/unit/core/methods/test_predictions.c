@@ -1,6 +1,7 @@
 /* Tests that the predicted time of a sweep is right within a factor of two. The test counts processor time, because
  * other programs share the processor. Builds without optimisation or with a sanitizer are slower than any prediction
  * and are skipped. */
+#include <math.h>
 #include <time.h>
 
 #include "tests/support/unit.h"
@@ -128,11 +129,11 @@ static double run_seconds(const struct method *method, const void *config)
 
 static void predictions_of_sweeps_hold_within_a_factor_of_two(void **state)
 {
-    double pace = kernels_pace(kernels_best());
+    enum { SWEEPS = sizeof sweeps / sizeof sweeps[0] };
+    double before = kernels_pace(kernels_best()), took[SWEEPS], work[SWEEPS];
     bool held = true;
     (void)state;
-    assert_true(pace > 0);
-    for (size_t i = 0; i < sizeof sweeps / sizeof sweeps[0]; i++) {
+    for (size_t i = 0; i < SWEEPS; i++) {
         const struct method *method = method_find(sweeps[i].kind);
         struct method_estimate estimate = {0};
         void *config = calloc(1, method->config.struct_bytes);
@@ -140,12 +141,19 @@ static void predictions_of_sweeps_hold_within_a_factor_of_two(void **state)
         run_test_configure(method, config, sweeps[i].settings);
         assert_ok(method_estimate(method, config, NULL, &estimate, err));
         assert_true(estimate.gflops > 0);
-        double predicted = estimate.flops_per_sample * (double)estimate.samples / (estimate.gflops * 1e9 * pace);
-        double took = run_seconds(method, config);
-        printf("%s %s=%s: %.3f s, predicted %.3f s\n", sweeps[i].kind, sweeps[i].settings[0].field,
-               sweeps[i].settings[0].value, took, predicted);
-        held = held && took < FACTOR * predicted + SLACK && predicted < FACTOR * took + SLACK;
+        work[i] = estimate.flops_per_sample * (double)estimate.samples / (estimate.gflops * 1e9);
+        took[i] = run_seconds(method, config);
         free(config);
+    }
+    /* Other programs can slow the machine down for the moment in which its pace is measured, so it is measured twice.
+     */
+    double pace = fmax(before, kernels_pace(kernels_best()));
+    assert_true(pace > 0);
+    for (size_t i = 0; i < SWEEPS; i++) {
+        double predicted = work[i] / pace;
+        printf("%s %s=%s: %.3f s, predicted %.3f s\n", sweeps[i].kind, sweeps[i].settings[0].field,
+               sweeps[i].settings[0].value, took[i], predicted);
+        held = held && took[i] < FACTOR * predicted + SLACK && predicted < FACTOR * took[i] + SLACK;
     }
     printf("pace %.2f\n", pace);
     assert_true(held);
