@@ -128,12 +128,12 @@ def the_result_has_the_figures_of_numbers(daemon, motifctl, folder):
 def facts_are_shown_and_cannot_be_set(daemon, motifctl, folder):
     kind = daemon.ask("GET", "/v1/kinds/sparling")[2]
     facts = {fact["name"] for fact in kind["facts"]}
-    assert len(facts) == 10 and not facts & {field["name"] for field in kind["fields"]} and not facts & set(kind["presets"][0]["config"]), facts
+    assert len(facts) == 11 and not facts & {field["name"] for field in kind["fields"]} and not facts & set(kind["presets"][0]["config"]), facts
     body = {"kind": "sparling", "preset": "dataset", "config": {**SMALL, "dataset_name": "two"}}
     job = train(daemon, "two")
     status, _, plan = daemon.ask("POST", "/v1/jobs?dry_run=1", body)
     expected = {"dataset_channels": 4, "dataset_rows": 1, "dataset_cols": 40, "dataset_tokens": 2, "dataset_longest": 1,
-                "dataset_boxes": 0, "dataset_rate": 0, "dataset_positions": False, "dataset_numbers": True, "dataset_words": 0}
+                "dataset_boxes": 0, "dataset_rate": 0, "dataset_positions": False, "dataset_numbers": True, "dataset_unordered": False, "dataset_words": 0}
     assert status == 200 and plan["facts"] == job["facts"] == expected, (plan, job["facts"])
     assert not facts & set(plan["config"]) and not facts & set(job["config"]), job["config"]
     status, _, problem = daemon.ask("POST", "/v1/jobs", {**body, "config": {**body["config"], "dataset_cols": 40}})

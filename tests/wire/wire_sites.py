@@ -377,7 +377,7 @@ class Site:
         assert status == 201 and made["samples"] == 80 and made["shape"]["cols"] == COLS and made["options"]["window"] == COLS, made
         assert put("windows", f"&genome=tiny&window={COLS}&label=name&negatives=gc")[0] == 200
         assert put("windows", "&genome=tiny&window=50&label=name&negatives=gc")[0] == 409
-        for query, says in (("", "need a genome"), ("&genome=none", "there is no genome none; the genomes of this server: tiny"), ("&genome=windows", "no file"), ("&genome=../tiny", "genome=")):
+        for query, says in (("", "need a genome"), ("&genome=none", "there is no genome none; the genomes of this server: tiny"), ("&genome=windows", "there is no genome windows; the genomes of this server: tiny"), ("&genome=../tiny", "genome=")):
             status, _, problem = put("other", query)
             assert status == 422 and says in str(problem), (query, problem)
         self.several_files_are_classes(bed)
