@@ -60,12 +60,11 @@ struct review_estimate {
     bool exact;               /* every mark of the part has an answer yes or no */
 };
 
-/* Index of the mark that draw k takes, 0 <= k. */
+/* Returns the index of the mark that draw k takes, 0 <= k. */
 int64_t review_draw(int64_t marks, uint64_t seed, int64_t k);
-/* The draws that count are those up to the last one that took a mark with an answer for the first time, and the
- * repetitions of marks with answers that follow it directly. */
-/* The estimate for a part of the marks. inside: [marks] which marks belong to the part; NULL: all. error: probability
- * that the interval does not cover the share, such as 0.05. */
+/* Computes the estimate for a part of the marks. The draws count up to the last one that took a mark with an answer for
+ * the first time; later draws count as long as they repeat marks with answers. inside: [marks] which marks belong to
+ * the part; NULL: all. error: probability that the interval does not cover the share, such as 0.05. */
 void review_estimate(const struct review *review, const bool *inside, double error, struct review_estimate *out);
 
 /* The exact interval of the mean probability of `count` independent trials of which `hits` succeeded, as derived above;
