@@ -311,6 +311,7 @@ class Run:
         self.example("POST", at + "/sites", names=names, headers=fasta, raw=text.encode())
         self.example("GET", at + "/pairs", "?set=test", names=names)
         self.example("GET", at + "/rules", "?channel=0&other=1&samples=20", names=names)
+        self.example("GET", at + "/name-rules", "?samples=20", names=names)
         self.example("GET", at + "/signal", "?channel=1&samples=9", names=names)
         self.example("POST", at + "/signal", "?coordinates=bedtools", names=names, headers=fasta, raw=text.encode())
 

@@ -83,6 +83,14 @@ def the_order_of_items_means_nothing(daemon):
     motif = next(motif for answer in daemon.ask("POST", f"/v1/jobs/{job['id']}/motifs", {"inputs": [{"array": one.tolist()} for one in other[:4]]})[2]["answers"]
                  for motif in answer["motifs"])
     assert motif["extent"][3] - motif["extent"][2] == 1, motif
+    rules = daemon.ask("GET", f"/v1/jobs/{job['id']}/name-rules?samples=100")[2]
+    found = next(one for one in rules["names"] if one["name"] == "found")
+    assert found["text"] == "found" and found["as_good"] is True and found["rule"]["least"] == 1, found
+    assert [part["name"] for part in found["rule"]["some"]] == ["found"] and found["rule"]["none"] == [], found
+    test = found["test"]
+    assert 0 < test["with"] < test["samples"] <= 100 and test["rule"] >= .8 and test["fidelity_low"] < test["fidelity"] > .9, found
+    status, _, problem = daemon.ask("GET", f"/v1/jobs/{job['id']}/name-rules?samples=1")
+    assert status in (400, 422) and "samples" in str(problem), problem
 
 
 def main():

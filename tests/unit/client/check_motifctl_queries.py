@@ -102,6 +102,9 @@ def pairs_and_rules_show_missing_figures_as_dashes(c):
         0, "NAME  MOTIFS", "x     neither              -  50 % (40 to 60)            -\n", "x     b                    -                -            -\n",
         "x     a before b     0 to 29  50 % (40 to 60)           40\n", "x     a before b  30 or more                -            -\n",
         "x     b before a     0 to 29                -  3 (too few)\n", never="nan")
+    named = {"names": [{"name": "x", "text": "all of (a, b)", "as_good": True, "test": {"rule": .9, "model": .95, "fidelity": 1}}, {"name": "y", "text": None, "test": {"rule": None}}]}
+    c.run(f"rules {JOB} --names --samples 50", of_job("/name-rules?samples=50", named)).says(
+        0, "NAME  RULE           AS GOOD   RULE  MODEL  FIDELITY\n", "x     all of (a, b)      yes  0.900  0.950     1.000\n", "y     -                   no      -      -         -\n", never="nan")
     c.run(["rules", JOB, "--channel", "0" * 5000]).says(2, err="the options are too long")
 
 

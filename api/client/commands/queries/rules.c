@@ -1,4 +1,5 @@
-/* `motifctl rules`: prints how the order, the distance and the strands of two motifs change the answer of a model. */
+/* `motifctl rules`: prints how the order, the distance and the strands of two motifs change the answer of a model, and
+ * the smallest rule of each name. */
 #include <stdio.h>
 #include <string.h>
 
@@ -11,6 +12,7 @@ static const struct config_field rule_options[] = {
     OPTION_TEXT("samples", "N", "number of test samples (60)"),
     OPTION_TEXT("support", "N", "least number of samples in the data set with both motifs in an arrangement (22)"),
     OPTION_TEXT("trials", "N", "most trials, a trial being one sample of one pair; further pairs are left out (20000)"),
+    OPTION_FLAG("names", "the smallest rule of each name over the channels of a model; with --samples (1000)"),
     OPTION_TEXT("checkpoint", "WHICH", "latest, a sequence number, or density:5.0e-5 (latest)"),
     OPTIONS_END,
 };
@@ -127,9 +129,37 @@ static void view_shares(struct ctl *ctl, const cJSON *document)
             show_shares(ctl, document, pair, name);
 }
 
+static void add_accuracy(struct table *table, const cJSON *score, const char *key)
+{
+    char text[32];
+    snprintf(text, sizeof(text), "%.3f", json_number(score, key));
+    table_add(table, cJSON_IsNumber(json_member(score, key)) ? text : NULL);
+}
+
+/* Prints the smallest rule of each name. */
+static void view_name_rules(struct ctl *ctl, const cJSON *document)
+{
+    const cJSON *name = NULL;
+    struct table table;
+    table_init(&table, "NAME|RULE|>AS GOOD|>RULE|>MODEL|>FIDELITY");
+    cJSON_ArrayForEach (name, json_member(document, "names")) {
+        const cJSON *test = json_member(name, "test");
+        table_add(&table, json_string(name, "name"));
+        table_add(&table, json_string(name, "text"));
+        table_add(&table, cJSON_IsTrue(json_member(name, "as_good")) ? "yes" : "no");
+        add_accuracy(&table, test, "rule");
+        add_accuracy(&table, test, "model");
+        add_accuracy(&table, test, "fidelity");
+    }
+    term_table(&ctl->out, &table);
+}
+
 static int run_rules(struct ctl *ctl, const struct options *args)
 {
     static const char *const names[] = {"channel", "other", "samples", "support", "trials", "checkpoint", NULL};
+    static const char *const of_names[] = {"samples", "checkpoint", NULL};
+    if (options_has(args, "names"))
+        return ctl_show_query(ctl, args, "name-rules", of_names, view_name_rules);
     bool shares = options_has(args, "channel") && options_has(args, "other");
     return ctl_show_query(ctl, args, "rules", names, shares ? view_shares : view_rules);
 }
@@ -150,9 +180,14 @@ const struct command command_rules = {
         "FIRST\n  NEAR         share with gaps below 30 positions, minus share with larger gaps\n  SAME STRAND  "
         "share with both motifs on one strand, minus share with one of them turned in the input (if motifs can be "
         "on two strands)\nIntervals are 95 % confidence intervals. Rules and the "
-        "list of names are corrected for the number of tests; P is not.",
+        "list of names are corrected for the number of tests; P is not.\n\nWith --names, for models of any data: the "
+        "smallest rule of each name over the channels that are active in an input (any of, all of, at least k of, "
+        "not).\n  AS GOOD      whether the rule predicts the name as well as the model, within one standard error on "
+        "validation samples\n  RULE, MODEL  balanced accuracy on test samples\n  FIDELITY     share of the test "
+        "samples in which rule and model say the same",
     .example = "  motifctl rules latest\n"
-               "  motifctl rules latest --channel 0 --other 3 --samples 200",
+               "  motifctl rules latest --channel 0 --other 3 --samples 200\n"
+               "  motifctl rules latest --names",
     .options = rule_options,
     .least = 1,
     .most = 1,

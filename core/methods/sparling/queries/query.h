@@ -19,7 +19,7 @@ extern const struct method_tensor sparling_input, sparling_outputs[SPARLING_OUTP
 enum status sparling_infer(const struct method_question *question, struct buf *const outputs[], struct error *err);
 
 /* The queries of SPARLING: table, parameters and schemas (table.c). */
-enum { SPARLING_QUERIES = 18, SPARLING_SCHEMAS = 46 };
+enum { SPARLING_QUERIES = 19, SPARLING_SCHEMAS = 50 };
 extern const struct method_query sparling_queries[SPARLING_QUERIES];
 extern const struct method_schema sparling_schemas[SPARLING_SCHEMAS];
 
@@ -177,6 +177,17 @@ struct evidence_parameters {
 #define FIELDS_LIST EVIDENCE_LIST
 #include "core/methods/shared/field_members.inc"
 };
+/* Parameters of the query "name-rules". */
+/* clang-format off */
+#define NAME_RULES_LIST                                                                                                \
+    INTEGER(samples, "1000", 10, 10000, "inputs", EVALUATION, BASIC, NULL,                                             \
+            "Largest number of inputs of the validation part, which choose the rules, and of the test part, which "    \
+            "measure them; more inputs let a rule have more channels, and take longer.")
+/* clang-format on */
+struct name_rules_parameters {
+#define FIELDS_LIST NAME_RULES_LIST
+#include "core/methods/shared/field_members.inc"
+};
 /* Parameters of the query "compare". */
 /* clang-format off */
 #define COMPARE_LIST                                                                                                   \
@@ -212,6 +223,7 @@ enum status sparling_logos_png(const struct method_question *question, struct bu
 enum status sparling_logos_svg(const struct method_question *question, struct buf *out, struct error *err);
 enum status sparling_sites(const struct method_question *question, const struct sink *out, struct error *err);
 enum status sparling_rules(const struct method_question *question, const struct sink *out, struct error *err);
+enum status sparling_name_rules(const struct method_question *question, const struct sink *out, struct error *err);
 enum status sparling_pairs(const struct method_question *question, const struct sink *out, struct error *err);
 enum status sparling_sites_bed(const struct method_question *question, struct buf *out, struct error *err);
 enum status sparling_sites_narrow_peak(const struct method_question *question, struct buf *out, struct error *err);

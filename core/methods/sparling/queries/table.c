@@ -78,6 +78,12 @@ static const struct config_field rules_fields[] = {
 #include "core/methods/shared/field_rows.inc"
 };
 static const struct config_table rules_table = CONFIG_TABLE(rules_fields, struct rules_parameters);
+static const struct config_field name_rules_fields[] = {
+#define FIELD_STRUCT struct name_rules_parameters
+#define FIELDS_LIST NAME_RULES_LIST
+#include "core/methods/shared/field_rows.inc"
+};
+static const struct config_table name_rules_table = CONFIG_TABLE(name_rules_fields, struct name_rules_parameters);
 static const struct config_field sites_fields[] = {
 #define FIELD_STRUCT struct sites_parameters
 #define FIELDS_LIST RECORDS_LIST WHERE_LIST
@@ -246,6 +252,14 @@ const struct method_query sparling_queries[SPARLING_QUERIES] = {
      .parameters = &rules_table,
      .schema = "RuleList",
      .answer = sparling_rules},
+    {.name = "name-rules",
+     .meaning = "For each name, the smallest rule (any of, all of, at least k of, not) over the channels that are "
+                "active in an input that predicts the name as well as the model within one standard error",
+     .verb = METHOD_GET,
+     .takes = METHOD_TAKES_NOTHING,
+     .parameters = &name_rules_table,
+     .schema = "NameRuleList",
+     .answer = sparling_name_rules},
     {.name = "signal",
      .meaning = "The activation of a channel, or the largest of all, along the sequences of the job's data set",
      .verb = METHOD_GET,
@@ -365,6 +379,16 @@ const struct method_schema sparling_schemas[SPARLING_SCHEMAS] = {
      "job text, checkpoint AnswerCheckpoint, samples integer, unit text, gaps [integer], searched integer, support "
      "integer, tried integer, unseen integer, left_out [RuleLeft], pairs [RulePair]",
      NULL, false},
+    {"NameRuleParts", "least integer, some [PairChannel], none [PairChannel]", NULL, false},
+    {"NameRuleScore",
+     "samples integer, with integer, rule number?, model number?, error number?, fidelity number?, fidelity_low "
+     "number, fidelity_high number",
+     NULL, false},
+    {"NameRule",
+     "name text, text text?, rule NameRuleParts?, as_good flag?, validation NameRuleScore, test NameRuleScore", NULL,
+     false},
+    {"NameRuleList", "job text, checkpoint AnswerCheckpoint, facts integer, parts integer, names [NameRule]", NULL,
+     false},
     {"SiteList", "job text, checkpoint AnswerCheckpoint, sites [Site]", NULL, false},
     {"ChannelUse", CHANNEL_USE, NULL, false},
     {"ChannelList", CHANNEL_HEAD "channels [ChannelUse], unused integer", NULL, false},
