@@ -258,8 +258,9 @@ static bool admit_scope(struct exchange *x)
     if (scope == API_SCOPE_NONE) {
         bool shown = exchange_header(x, "Authorization") != NULL;
         respond_problem(x, PROBLEM_UNAUTHORISED, "%s",
-                        shown ? "The token is unknown, expired or revoked."
-                              : "Send a token as 'Authorization: Bearer TOKEN'.");
+                        x->request->fault != NULL ? x->request->fault
+                        : shown                   ? "The token is unknown, expired or revoked."
+                                                  : "Send a token as 'Authorization: Bearer TOKEN'.");
         response_header(x->response, "WWW-Authenticate", "Bearer realm=\"motifd\"%s",
                         shown ? ", error=\"invalid_token\"" : "");
     } else {

@@ -109,20 +109,6 @@ static const struct config_field audit_query[] = {
     PARAMETER_TEXT("cursor", 64, "next_cursor of the previous page"),
     PARAMETERS_END,
 };
-static const char *const token_scopes[] = {"read", "submit", "manage", "admin", "reader", "member", "manager", NULL};
-static const struct config_field token_create_query[] = {
-    PARAMETER_TEXT("name", 63, "name of the new token"),
-    PARAMETER_CHOICE("scope", token_scopes,
-                     "what the token allows (submit); reader, member and manager are other names of read, submit and "
-                     "manage"),
-    PARAMETER_TEXT("team", STORAGE_TEAM - 1, "team of the token (the team without a name)"),
-    PARAMETER_INTEGER("days", 1, API_TOKEN_DAYS_MAX, "days until the token expires (never)"),
-    PARAMETERS_END,
-};
-static const struct config_field token_revoke_query[] = {
-    PARAMETER_TEXT("name", 63, "name of the token"),
-    PARAMETERS_END,
-};
 static const struct config_field events_query[] = {
     PARAMETER_TEXT("after", 20,
                    "id of the event after which the stream begins; now: the newest event; the header Last-Event-ID "
@@ -420,6 +406,12 @@ static const struct api_answer token_create_answers[] = {
     NO_KEY,
     PROBLEM(409, "A valid token has this name."),
     END};
+static const struct api_answer token_rotate_answers[] = {
+    {201, "text/plain", NULL, "The text of the new token, which is stored nowhere."},
+    PROBLEM(400, "A query parameter is wrong."),
+    NO_KEY,
+    PROBLEM(404, "No valid token has this name."),
+    END};
 static const struct api_answer token_revoke_answers[] = {
     {204, NULL, NULL, "Revoked: the next request with this token is refused."},
     PROBLEM(400, "A query parameter is wrong."),
@@ -635,6 +627,9 @@ const struct api_route api_routes[] = {
         "List tokens, for `motifd token`"),
     {"POST", "/v1/tokens", "createToken", "Create a token, for `motifd token`", API_SCOPE_OPERATOR, 0, false, NULL,
      NULL, token_create_query, token_create_answers, tokens_handle, NULL, RIGHT_NOTHING},
+    {"POST", "/v1/tokens/rotation", "rotateToken", "Replace the secret of a token, for `motifd token`",
+     API_SCOPE_OPERATOR, 0, false, NULL, NULL, token_rotate_query, token_rotate_answers, tokens_handle, NULL,
+     RIGHT_NOTHING},
     {"DELETE", "/v1/tokens", "revokeToken", "Revoke a token, for `motifd token`", API_SCOPE_OPERATOR, 0, false, NULL,
      NULL, token_revoke_query, token_revoke_answers, tokens_handle, NULL, RIGHT_NOTHING},
     {"POST", "/v1/jobs/{id}/run", "beginRun", "A trainer registers for the job and receives its description",

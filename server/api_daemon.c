@@ -96,6 +96,19 @@ static void notices_metrics(struct daemon *daemon, struct buf *out)
     family(out, "motifd_notices_waiting", "gauge", "Notices that are not delivered yet.", (double)waiting);
 }
 
+static void token_metrics(struct daemon *daemon, struct buf *out)
+{
+    int64_t left;
+    if (storage_token_expiry(daemon->storage, &left, NULL))
+        return;
+    prometheus_family(out, "motifd_token_expires_seconds", "gauge",
+                      "Seconds until the first valid token expires; +Inf if none expires.");
+    if (left == INT64_MAX)
+        buf_text(out, "motifd_token_expires_seconds +Inf\n");
+    else
+        buf_format(out, "motifd_token_expires_seconds %.3f\n", (double)left * 1e-3);
+}
+
 static void process_metrics(void *context, struct buf *out)
 {
     static const char *const phases[] = {"idle", "head", "body", "answering", "sending"};
@@ -131,6 +144,7 @@ static void process_metrics(void *context, struct buf *out)
            (double)streams.cut);
     family(out, "motifd_events_sent_total", "counter", "Events queued for streams.", (double)streams.events);
     notices_metrics(daemon, out);
+    token_metrics(daemon, out);
     struct http *http = daemon->http;
     if (http == NULL)
         return;

@@ -16,15 +16,18 @@
 #include "core/base/utf8.h"
 #include "server/process/files.h"
 
+/* Creates a token or gives it another secret, and writes its text. */
 static enum status create(struct storage *storage, const struct api_token_request *request, struct buf *out,
                           struct error *err)
 {
     char secret[AUTH_SECRET];
     enum api_scope scope = auth_scope_parse(request->scope);
-    int64_t expires = request->days > 0 ? ((int64_t)time(NULL) + request->days * INT64_C(86400)) * 1000 : 0;
+    int64_t expires = request->expires > 0 ? ((int64_t)time(NULL) + request->expires) * 1000 : 0;
     if (scope == API_SCOPE_NONE)
         return error_set(err, STATUS_INVALID, NULL, "the role must be reader, member, manager or admin");
-    enum status status = auth_create(storage, request->name, request->team, scope, expires, secret, err);
+    enum status status = request->action == API_TOKEN_ROTATE
+                             ? auth_rotate(storage, request->name, expires, request->overlap * 1000, secret, err)
+                             : auth_create(storage, request->name, request->team, scope, expires, secret, err);
     if (!status) {
         buf_format(out, "%s\n", secret);
         sodium_memzero(secret, sizeof secret);
@@ -32,14 +35,14 @@ static enum status create(struct storage *storage, const struct api_token_reques
     return status;
 }
 
-static void add_day(struct buf *out, int64_t ms, const char *none)
+static void add_time(struct buf *out, int64_t ms, const char *none)
 {
-    char text[16];
+    char text[24];
     struct tm utc;
     time_t seconds = (time_t)(ms / 1000);
     (void)gmtime_r(&seconds, &utc);
-    (void)strftime(text, sizeof text, "%Y-%m-%d", &utc);
-    buf_format(out, "  %-12s", ms == 0 ? none : text);
+    (void)strftime(text, sizeof text, "%Y-%m-%d %H:%M", &utc);
+    buf_format(out, "  %-16s", ms == 0 ? none : text);
 }
 
 /* Escapes control characters, because another program may have written the name into the database. */
@@ -58,13 +61,19 @@ static enum status tokens_list(struct storage *storage, struct buf *out, struct 
     size_t count = 0;
     arena_init(&arena, 4096, 0);
     enum status status = storage_token_list(storage, &arena, &tokens, &count, err);
+    if (!status)
+        buf_format(out, "%-24s %-8s  %-16s  %-16s  %s\n", "name", "scope", "created (UTC)", "expires", "last use");
     for (size_t i = 0; !status && i < count; i++) {
         add_name(out, tokens[i].name);
         buf_format(out, " %-8s", auth_scope_name((enum api_scope)tokens[i].scope));
-        add_day(out, tokens[i].created_at, "");
-        add_day(out, tokens[i].expires_at, "for ever");
-        buf_format(out, "%s%s%s\n", tokens[i].revoked ? "revoked" : "", tokens[i].team[0] != '\0' ? " team " : "",
-                   tokens[i].team);
+        add_time(out, tokens[i].created_at, "");
+        add_time(out, tokens[i].expires_at, "never");
+        add_time(out, tokens[i].used_at, "never");
+        buf_format(out, "  %s%s%s\n",
+                   tokens[i].revoked   ? "revoked"
+                   : tokens[i].expired ? "expired"
+                                       : "",
+                   tokens[i].team[0] != '\0' ? " team " : "", tokens[i].team);
     }
     arena_close(&arena);
     return status;
@@ -73,7 +82,7 @@ static enum status tokens_list(struct storage *storage, struct buf *out, struct 
 enum status tokens_do(struct storage *storage, const struct api_token_request *request, struct buf *out,
                       struct error *err)
 {
-    if (request->action == API_TOKEN_CREATE)
+    if (request->action == API_TOKEN_CREATE || request->action == API_TOKEN_ROTATE)
         return create(storage, request, out, err);
     return request->action == API_TOKEN_REVOKE ? storage_token_revoke(storage, request->name, err)
                                                : tokens_list(storage, out, err);

@@ -1,5 +1,5 @@
 /* The actions of `motifd token`, which the command calls on a database that it opened itself and the daemon calls for
- * GET, POST and DELETE /v1/tokens; and the key with which the command may call these routes. */
+ * /v1/tokens; and the key with which the command may call these routes. */
 #ifndef MOTIF_SERVER_TOKENS_H
 #define MOTIF_SERVER_TOKENS_H
 
@@ -11,8 +11,8 @@
 #include "server/http/auth.h"
 #include "storage/storage.h"
 
-/* Runs an action. Appends the secret of a new token, or the list, to `out`. STATUS_INVALID: the name or scope of a new
- * token is wrong. STATUS_CONFLICT: a valid token has this name. STATUS_NOT_FOUND: none has it. */
+/* Runs an action. Appends the new secret or the list to `out`. STATUS_INVALID: the name or scope of a new token is
+ * wrong. STATUS_CONFLICT: a valid token has this name. STATUS_NOT_FOUND: none has it. */
 enum status tokens_do(struct storage *storage, const struct api_token_request *request, struct buf *out,
                       struct error *err);
 

@@ -38,6 +38,7 @@
 #include "core/base/log.h"
 #include "storage/jobs/job_state.h"
 #include "storage/jobs/lease_state.h"
+#include "storage/jobs/token.h"
 #include "storage/jobs/viewer.h"
 
 /* ---- the store ------------------------------------------------------------------------------- */
@@ -570,31 +571,6 @@ enum status storage_artifact_list(struct storage *storage, const char *id, struc
 /* Reads a file; its bytes are in the arena. */
 enum status storage_artifact_get(struct storage *storage, const char *id, const char *name, struct arena *arena,
                                  struct storage_artifact *out, const void **bytes, struct error *err);
-
-/* ---- tokens -------------------------------------------------------------------------------------- */
-
-struct storage_token {
-    uint8_t hash[32];        /* hash of the secret; the secret itself is never stored */
-    char name[64];           /* name of the token; valid tokens (not revoked, not expired) have different names */
-    char team[STORAGE_TEAM]; /* team of the token; "": the team without a name */
-    int scope;               /* the caller defines its meaning */
-    int64_t created_at;
-    int64_t expires_at; /* time of expiry; 0: the token does not expire */
-    bool revoked;
-};
-
-/* Adds a token; token->created_at and token->revoked are ignored. CONFLICT: a token with this hash exists, or a valid
- * token has this name, or a token of another team had it: rows name their owner by the name of a token, so a name stays
- * in its team. A name of the team without a name may move into a team. */
-enum status storage_token_add(struct storage *storage, const struct storage_token *token, struct error *err);
-/* Finds a token by the hash of its secret. NOT_FOUND: there is none, or it is revoked or expired. */
-enum status storage_token_find(struct storage *storage, const uint8_t hash[32], struct storage_token *out,
-                               struct error *err);
-/* Lists all tokens, also revoked and expired ones. */
-enum status storage_token_list(struct storage *storage, struct arena *arena, struct storage_token **tokens,
-                               size_t *count, struct error *err);
-/* Revokes every valid token of this name. NOT_FOUND: there is none. */
-enum status storage_token_revoke(struct storage *storage, const char *name, struct error *err);
 
 /* ---- leases: jobs that another process trains -------------------------------------------------------- */
 

@@ -1,5 +1,6 @@
-/* motifd token create|list|revoke. Only one process may write to a database: while a daemon has it open, the command
- * sends the daemon a request with the key beside the database (tokens.h); otherwise it opens the database itself. */
+/* motifd token create|list|rotate|revoke. Only one process may write to a database: while a daemon has it open, the
+ * command sends the daemon a request with the key beside the database (tokens.h); otherwise it opens the database
+ * itself. */
 #include "server/commands/commands.h"
 
 #include <errno.h>
@@ -17,34 +18,42 @@
 #include "server/tokens.h"
 
 static const struct config_field option_table[] = {
-    OPTION_TEXT("name", "NAME", "name of the token; needed by create and revoke"),
+    OPTION_TEXT("name", "NAME", "name of the token, also without --name; needed by create, rotate and revoke"),
     OPTION_TEXT("role", "ROLE", "reader, member, manager or admin (member)"),
     OPTION_TEXT("scope", "SCOPE", "the same: read, submit, manage or admin"),
     OPTION_TEXT("team", "TEAM", "team of the token (the team without a name)"),
-    OPTION_INTEGER("days", "N", NULL, 1, API_TOKEN_DAYS_MAX, "days until the token expires, 1 to 36500 (never)"),
+    OPTION_TEXT("expires", "TIME",
+                "time until the new token expires: 90d, 12h or 30m (never; rotate: as long as the old one was valid)"),
+    OPTION_INTEGER("days", "N", NULL, 1, API_TOKEN_DAYS_MAX, "the same in days, 1 to 36500"),
+    OPTION_TEXT("overlap", "TIME", "rotate: time for which the old token still works, at most 30d (none)"),
     OPTION_TEXT("db", "FILE", "the database of the daemon (MOTIFD_DB, or " SETTINGS_DB ")"),
     OPTIONS_END,
 };
 static const char *const lines[] = {
-    "token create --name NAME [--team TEAM] [--role reader|member|manager|admin] [--days 1..36500] [--db FILE]",
-    "token list [--db FILE]", "token revoke --name NAME [--db FILE]", NULL};
+    "token create NAME [--team TEAM] [--role reader|member|manager|admin] [--expires TIME] [--db FILE]",
+    "token list [--db FILE]", "token rotate NAME [--overlap TIME] [--expires TIME] [--db FILE]",
+    "token revoke NAME [--db FILE]", NULL};
 static const struct command_usage usage = {
     .name = "token",
     .lines = lines,
     .text =
-        "Creates, lists and revokes bearer tokens. Use it before you open a daemon to other machines: a daemon whose\n"
+        "Creates, lists, replaces and revokes bearer tokens. Use it before you open a daemon to other machines: a "
+        "daemon whose\n"
         "database contains a valid token requires a token with every request (Authorization: Bearer TOKEN). `create`\n"
-        "prints the token once; the database stores only its hash. A running daemon applies the change at once. Only\n"
-        "the daemon's own user and root may use this command.\n"
+        "prints the token once; the database stores only its hash. `rotate` prints another secret for the same token;\n"
+        "with --overlap, the old one works until every client has the new one. A running daemon applies each change "
+        "at\n"
+        "once. Only the daemon's own user and root may use this command.\n"
         "  reader   looks at the jobs and data sets of the team (scope read)\n"
         "  member   also submits jobs and uploads, and changes and deletes what is the token's own (scope submit)\n"
         "  manager  also changes and deletes what belongs to others of the team (scope manage)\n"
         "  admin    may do everything with everything (scope admin)\n",
     .options = option_table,
-    .example = "  motifd token create --name ann --team proteins --role member --days 90\n"
-               "  motifd token revoke --name ann\n",
+    .example = "  motifd token create ann --team proteins --role member --expires 90d\n"
+               "  motifd token rotate ann --overlap 1d\n"
+               "  motifd token revoke ann\n",
     .least = 1,
-    .most = 1,
+    .most = 2,
 };
 
 /* While a daemon starts or ends, it has the database open but answers no requests. So the command tries this many
@@ -58,43 +67,85 @@ struct token_options {
     struct api_token_request request;
 };
 
+static const struct {
+    const char *verb, *method, *path;
+    const char *noted; /* method of the entry in the audit log of a change without a daemon */
+} actions[] = {
+    [API_TOKEN_LIST] = {"list", "GET", "/v1/tokens", ""},
+    [API_TOKEN_CREATE] = {"create", "POST", "/v1/tokens", "token+"},
+    [API_TOKEN_ROTATE] = {"rotate", "POST", "/v1/tokens/rotation", "token~"},
+    [API_TOKEN_REVOKE] = {"revoke", "DELETE", "/v1/tokens", "token-"},
+};
+#define ACTIONS (sizeof actions / sizeof actions[0])
+
+static enum status read_duration(const struct options *given, const char *name, int days, int64_t *seconds,
+                                 struct error *err)
+{
+    if (!options_has(given, name) || token_duration(options_value(given, name), days, seconds))
+        return STATUS_OK;
+    return error_set(err, STATUS_INVALID, NULL, "--%s must be a duration of 1s to %dd, such as 90d, 12h or 30m", name,
+                     days);
+}
+
+static enum status read_times(const struct options *given, struct api_token_request *request, struct error *err)
+{
+    long long days = 0;
+    if (options_integer(given, "days", &days, err))
+        return STATUS_INVALID;
+    request->expires = days * 86400;
+    if (days > 0 && options_has(given, "expires"))
+        return error_set(err, STATUS_INVALID, NULL, "give --expires or --days, not both");
+    if (options_has(given, "overlap") && request->action != API_TOKEN_ROTATE)
+        return error_set(err, STATUS_INVALID, NULL, "--overlap needs rotate");
+    enum status status = read_duration(given, "expires", API_TOKEN_DAYS_MAX, &request->expires, err);
+    return !status ? read_duration(given, "overlap", API_TOKEN_OVERLAP_DAYS_MAX, &request->overlap, err) : status;
+}
+
+/* Reads the action and the name of the token. */
+static enum status read_action(const struct options *given, struct api_token_request *request, struct error *err)
+{
+    const char *verb = given->positional[0], *bare = given->positional_count > 1 ? given->positional[1] : NULL;
+    size_t action = 0;
+    while (action < ACTIONS && strcmp(verb, actions[action].verb) != 0)
+        action++;
+    if (action == ACTIONS)
+        return error_set(err, STATUS_INVALID, NULL, "%.40s is not an action: use create, list, rotate or revoke", verb);
+    request->action = (enum api_token_action)action;
+    request->name = options_has(given, "name") ? options_value(given, "name") : bare != NULL ? bare : "";
+    if (bare != NULL && (action == API_TOKEN_LIST || options_has(given, "name")))
+        return error_set(err, STATUS_INVALID, NULL, "%.40s is not expected here", bare);
+    if (action != API_TOKEN_LIST && request->name[0] == '\0')
+        return error_set(err, STATUS_INVALID, NULL, "--name is needed");
+    return STATUS_OK;
+}
+
 /* Reads the request from the command line; a fault goes to `err`. */
 static enum status read_request(const struct options *given, struct token_options *options, struct error *err)
 {
     const char *named = getenv("MOTIFD_DB"), *db = options_has(given, "db") ? options_value(given, "db") : named;
-    const char *verb = given->positional[0];
-    const bool create = strcmp(verb, "create") == 0, revoke = strcmp(verb, "revoke") == 0;
-    long long days = 0;
+    struct api_token_request *request = &options->request;
     settings_defaults(&options->settings);
-    options->request = (struct api_token_request){
-        .action = create   ? API_TOKEN_CREATE
-                  : revoke ? API_TOKEN_REVOKE
-                           : API_TOKEN_LIST,
-        .name = options_has(given, "name") ? options_value(given, "name") : "",
+    *request = (struct api_token_request){
         .team = options_has(given, "team") ? options_value(given, "team") : "",
         .scope = options_has(given, "role")    ? options_value(given, "role")
                  : options_has(given, "scope") ? options_value(given, "scope")
                                                : "submit",
     };
-    if (!create && !revoke && strcmp(verb, "list") != 0)
-        return error_set(err, STATUS_INVALID, NULL, "%.40s is not an action: use create, list or revoke", verb);
-    if (options_integer(given, "days", &days, err))
-        return STATUS_INVALID;
-    options->request.days = (int)days;
-    if (auth_scope_parse(options->request.scope) == API_SCOPE_NONE) {
+    if (auth_scope_parse(request->scope) == API_SCOPE_NONE) {
         return error_set(err, STATUS_INVALID, NULL,
                          "--%s must be reader, member, manager or admin, or as a scope read, submit, manage or admin; "
                          "got %.40s",
-                         options_has(given, "role") ? "role" : "scope", options->request.scope);
+                         options_has(given, "role") ? "role" : "scope", request->scope);
     }
     if (db != NULL && strlen(db) >= sizeof options->settings.db)
         return error_set(err, STATUS_INVALID, NULL, "--db must be shorter than %zu bytes", sizeof options->settings.db);
     if (db != NULL && db[0] != '\0')
         memcpy(options->settings.db, db, strlen(db) + 1);
-    if ((create || revoke) && options->request.name[0] == '\0')
-        return error_set(err, STATUS_INVALID, NULL, "--name is needed");
-    enum status status = create ? auth_check_name(options->request.name, err) : STATUS_OK;
-    return create && !status ? auth_check_team(options->request.team, err) : status;
+    if (read_action(given, request, err) || read_times(given, request, err))
+        return STATUS_INVALID;
+    const bool create = request->action == API_TOKEN_CREATE;
+    enum status status = create ? auth_check_name(request->name, err) : STATUS_OK;
+    return create && !status ? auth_check_team(request->team, err) : status;
 }
 
 /* ---- while a daemon runs ------------------------------------------------------------------------------------ */
@@ -121,8 +172,6 @@ static enum status take_answer(const struct http_answer *answer, struct buf *out
  * earlier daemon. */
 static enum status ask_daemon(const struct token_options *options, bool *answered, struct buf *out, struct error *err)
 {
-    static const char *const methods[] = {
-        [API_TOKEN_LIST] = "GET", [API_TOKEN_CREATE] = "POST", [API_TOKEN_REVOKE] = "DELETE"};
     const struct api_token_request *request = &options->request;
     struct tokens_key key;
     struct http *http;
@@ -136,7 +185,7 @@ static enum status ask_daemon(const struct token_options *options, bool *answere
         return status;
     http_local(http);
     buf_init(&path, 4096);
-    buf_text(&path, "/v1/tokens");
+    buf_text(&path, actions[request->action].path);
     if (request->action != API_TOKEN_LIST) {
         buf_text(&path, "?name=");
         http_escape(&path, request->name);
@@ -145,13 +194,16 @@ static enum status ask_daemon(const struct token_options *options, bool *answere
         buf_format(&path, "&scope=%s", request->scope);
     if (request->action == API_TOKEN_CREATE && request->team[0] != '\0')
         buf_format(&path, "&team=%s", request->team);
-    if (request->action == API_TOKEN_CREATE && request->days > 0)
-        buf_format(&path, "&days=%d", request->days);
+    if (request->expires > 0)
+        buf_format(&path, "&expires=%llds", (long long)request->expires);
+    if (request->overlap > 0)
+        buf_format(&path, "&overlap=%llds", (long long)request->overlap);
     status = buf_status(&path, "the request", err);
     if (!status) {
-        status = http_call(
-            http, &(struct http_request){.method = methods[request->action], .path = path.data, .accept = "text/plain"},
-            &answer, err);
+        status = http_call(http,
+                           &(struct http_request){
+                               .method = actions[request->action].method, .path = path.data, .accept = "text/plain"},
+                           &answer, err);
         *answered = !status && answer.status != 401;
         if (*answered)
             status = take_answer(&answer, out, err);
@@ -172,15 +224,15 @@ static enum status change_database(struct storage *storage, const struct api_tok
     unsigned char random[12];
     if (request->action == API_TOKEN_LIST)
         return tokens_do(storage, request, out, err);
-    const bool create = request->action == API_TOKEN_CREATE;
     randombytes_buf(random, sizeof random);
     (void)sodium_bin2hex(entry.request, sizeof entry.request, random, sizeof random);
-    (void)snprintf(entry.method, sizeof entry.method, create ? "token+" : "token-");
+    (void)snprintf(entry.method, sizeof entry.method, "%s", actions[request->action].noted);
     (void)snprintf(entry.target, sizeof entry.target, "%s", request->name);
     enum status status = storage_audit_begin(storage, &entry, err);
     if (!status)
         status = tokens_do(storage, request, out, err);
-    int answer = status == STATUS_NOT_FOUND ? 404 : status ? 409 : create ? 201 : 204;
+    int done = request->action == API_TOKEN_REVOKE ? 204 : 201;
+    int answer = status == STATUS_NOT_FOUND ? 404 : status ? 409 : done;
     (void)storage_audit_end(storage, entry.request, answer, "", NULL);
     return status;
 }

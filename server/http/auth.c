@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <strings.h>
+#include <time.h>
 
 #include "core/base/arena.h"
 #include "core/base/utf8.h"
@@ -86,35 +87,67 @@ void auth_demand(struct auth *auth)
     atomic_store(&auth->required, true);
 }
 
-enum api_scope auth_scope(const struct auth *auth, const char *authorization, char name[AUTH_NAME],
-                          char team[STORAGE_TEAM])
+/* The database records the use of a token to USE_MS. Until the record is in the database, each slot of `noted` lets
+ * one write pass every NOTE_MS, also when the disk is full. */
+#define USE_MS INT64_C(300000)
+#define NOTE_MS INT64_C(2000)
+
+static void note_use(struct auth *auth, const struct storage_token *token)
+{
+    struct timespec clock;
+    (void)clock_gettime(CLOCK_REALTIME, &clock);
+    int64_t now = (int64_t)clock.tv_sec * 1000 + clock.tv_nsec / 1000000;
+    _Atomic int64_t *noted = &auth->noted[token->hash[0] % AUTH_NOTES];
+    int64_t before = atomic_load(noted);
+    if (now - token->used_at < USE_MS || (before <= now && now - before < NOTE_MS))
+        return;
+    if (atomic_compare_exchange_strong(noted, &before, now))
+        (void)storage_token_used(auth->storage, token->hash, NULL);
+}
+
+/* Looks the token with this hash up in the database. */
+static void identify_stored(struct auth *auth, const uint8_t hash[AUTH_HASH], struct auth_caller *caller)
+{
+    struct storage_token token;
+    if (storage_token_find(auth->storage, hash, &token, NULL) || sodium_memcmp(hash, token.hash, AUTH_HASH) != 0) {
+        caller->fault = "The token is unknown or revoked.";
+        return;
+    }
+    if (token.expired) {
+        caller->fault = "The token has expired. `motifd token create` makes another one.";
+        return;
+    }
+    if (token.scope < API_SCOPE_READ || token.scope > API_SCOPE_ADMIN)
+        return;
+    caller->scope = (enum api_scope)token.scope;
+    (void)snprintf(caller->name, sizeof caller->name, "%s", token.name);
+    (void)snprintf(caller->team, sizeof caller->team, "%s", token.team);
+    note_use(auth, &token);
+}
+
+static void be(struct auth_caller *caller, enum api_scope scope, const char *name)
+{
+    caller->scope = scope;
+    (void)snprintf(caller->name, sizeof caller->name, "%s", name);
+}
+
+void auth_identify(struct auth *auth, const char *authorization, struct auth_caller *caller)
 {
     uint8_t hash[AUTH_HASH];
-    struct storage_token token;
-    const enum api_scope otherwise = atomic_load(&auth->required) ? API_SCOPE_NONE : API_SCOPE_ADMIN;
-    name[0] = team[0] = '\0';
+    const bool open = !atomic_load(&auth->required);
+    *caller = (struct auth_caller){.scope = open ? API_SCOPE_ADMIN : API_SCOPE_NONE};
     if (authorization == NULL || strncasecmp(authorization, "Bearer ", 7) != 0)
-        return otherwise;
+        return;
     const char *secret = authorization + 7 + strspn(authorization + 7, " ");
     if (secret[0] == '\0' || strlen(secret) > 512)
-        return otherwise;
+        return;
     hash_token(secret, hash);
-    if (sodium_memcmp(hash, auth->key_hash, AUTH_HASH) == 0) {
-        (void)snprintf(name, AUTH_NAME, CONSOLE);
-        return API_SCOPE_OPERATOR;
-    }
-    if (otherwise != API_SCOPE_NONE)
-        return otherwise;
-    if (auth->has_static && sodium_memcmp(hash, auth->static_hash, AUTH_HASH) == 0) {
-        (void)snprintf(name, AUTH_NAME, STATIC);
-        return API_SCOPE_ADMIN;
-    }
-    if (storage_token_find(auth->storage, hash, &token, NULL) || sodium_memcmp(hash, token.hash, AUTH_HASH) != 0 ||
-        token.scope < API_SCOPE_READ || token.scope > API_SCOPE_ADMIN)
-        return API_SCOPE_NONE;
-    (void)snprintf(name, AUTH_NAME, "%s", token.name);
-    (void)snprintf(team, STORAGE_TEAM, "%s", token.team);
-    return (enum api_scope)token.scope;
+    if (sodium_memcmp(hash, auth->key_hash, AUTH_HASH) == 0)
+        be(caller, API_SCOPE_OPERATOR, CONSOLE);
+    else if (!open && auth->has_static && sodium_memcmp(hash, auth->static_hash, AUTH_HASH) == 0)
+        be(caller, API_SCOPE_ADMIN, STATIC);
+    else if (!open)
+        identify_stored(auth, hash, caller);
 }
 
 enum api_scope auth_scope_parse(const char *name)
@@ -177,4 +210,18 @@ enum status auth_create(struct storage *storage, const char *name, const char *t
     memcpy(token.team, team, strlen(team) + 1);
     hash_token(secret, token.hash);
     return storage_token_add(storage, &token, err);
+}
+
+enum status auth_rotate(struct storage *storage, const char *name, int64_t expires_at, int64_t overlap,
+                        char secret[AUTH_SECRET], struct error *err)
+{
+    struct storage_token token = {.expires_at = expires_at};
+    if (strlen(name) >= sizeof token.name)
+        return error_set(err, STATUS_NOT_FOUND, NULL, "no such token");
+    if (sodium_init() < 0)
+        return error_set(err, STATUS_INTERNAL, NULL, "libsodium cannot be initialised");
+    make_secret(secret);
+    memcpy(token.name, name, strlen(name) + 1);
+    hash_token(secret, token.hash);
+    return storage_token_rotate(storage, &token, overlap, err);
 }

@@ -24,12 +24,26 @@
 #define AUTH_NAME 64   /* bytes of a token's name, with its NUL */
 #define AUTH_SECRET 64 /* bytes of a new token's text, with its NUL */
 
+#define AUTH_NOTES 64
+
 struct auth {
     struct storage *storage;
     atomic_bool required;
     bool has_static;
     uint8_t static_hash[AUTH_HASH], key_hash[AUTH_HASH];
     char key[AUTH_SECRET]; /* the operator's key: random text of this process */
+    /* When the use of a token was last recorded, by the first byte of its hash: bounds the writes of auth_identify().
+     */
+    _Atomic int64_t noted[AUTH_NOTES];
+};
+
+/* Who sends a request. */
+struct auth_caller {
+    enum api_scope scope; /* NONE: nobody that the daemon knows */
+    char name[AUTH_NAME]; /* of the token: "" when tokens are not required or the scope is NONE, "MOTIFD_TOKEN" for the
+                             static token, "console" for the operator's key */
+    char team[STORAGE_TEAM]; /* "": the team without a name */
+    const char *fault;       /* why what the client sent grants nothing: a sentence; NULL: no reason beyond "unknown" */
 };
 
 /* Makes the operator's key, and decides whether tokens are required. `static_token`: the token of --token or
@@ -40,12 +54,9 @@ enum status auth_init(struct auth *auth, struct storage *storage, bool loopback,
 /* Requires a token from now on; called when the first token has been created. */
 void auth_demand(struct auth *auth);
 
-/* Returns the scope that an Authorization header grants; `authorization` is the header's value, NULL when it is
- * missing. `name` receives the name of the token: "" when tokens are not required or the header grants nothing,
- * "MOTIFD_TOKEN" for the static token, "console" for the operator's key.
- * `team` receives the token's team, "" for the team without a name. */
-enum api_scope auth_scope(const struct auth *auth, const char *authorization, char name[AUTH_NAME],
-                          char team[STORAGE_TEAM]);
+/* Finds out who sends a request. `authorization` is the value of its Authorization header, NULL when it is missing.
+ * Records at most every few minutes that a token is used (storage_token_used()). */
+void auth_identify(struct auth *auth, const char *authorization, struct auth_caller *caller);
 
 /* Converts "read", "submit", "manage" or "admin", or the name of a role ("reader", "member", "manager"), to a scope;
  * any other name is API_SCOPE_NONE. */
@@ -65,5 +76,9 @@ enum status auth_check_team(const char *team, struct error *err);
  * expires_at: milliseconds since 1970, 0: never. */
 enum status auth_create(struct storage *storage, const char *name, const char *team, enum api_scope scope,
                         int64_t expires_at, char secret[AUTH_SECRET], struct error *err);
+/* Replaces the secret of the valid token `name`; the earlier one works for another `overlap` milliseconds. expires_at:
+ * of the new token; 0: it is valid for as long as the earlier one was (storage_token_rotate()). */
+enum status auth_rotate(struct storage *storage, const char *name, int64_t expires_at, int64_t overlap,
+                        char secret[AUTH_SECRET], struct error *err);
 
 #endif

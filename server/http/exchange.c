@@ -46,7 +46,8 @@ struct http_exchange {
                                end of the body */
     struct api_request request;
     struct api_response response;
-    char who[AUTH_NAME], team[STORAGE_TEAM], peer[INET6_ADDRSTRLEN], caller[LEDGER_OWNER];
+    struct auth_caller sender;
+    char peer[INET6_ADDRSTRLEN], caller[LEDGER_OWNER];
     struct turn turn;
     struct stream *stream; /* NULL unless the answer is an event stream */
     struct timespec started;
@@ -201,8 +202,8 @@ static bool answers_at_once(const struct http_exchange *exchange)
 static bool asks_too_often(struct http_exchange *exchange, int *wait)
 {
     uint8_t address[16];
-    size_t bytes = strlen(exchange->who);
-    const void *caller = exchange->who;
+    size_t bytes = strlen(exchange->sender.name);
+    const void *caller = exchange->sender.name;
     if (bytes == 0) {
         bytes = rate_address(address_of(exchange->connection), address);
         caller = address;
@@ -225,8 +226,8 @@ static bool exchange_admit(struct http_exchange *exchange, const char *method, c
     exchange->request.target = exchange->target;
     exchange->request.header = header_of;
     exchange->request.header_context = exchange;
-    exchange->request.who = exchange->who;
-    exchange->request.team = exchange->team;
+    exchange->request.who = exchange->sender.name;
+    exchange->request.team = exchange->sender.team;
     exchange->request.peer = exchange->peer;
     exchange->request.gone = client_gone;
     exchange->request.gone_context = exchange;
@@ -247,8 +248,9 @@ static bool exchange_admit(struct http_exchange *exchange, const char *method, c
         return false;
     }
     bool has_body = guard_body(&exchange->head, &body_bytes);
-    exchange->request.scope =
-        auth_scope(http->options.auth, guard_header(&exchange->head, "Authorization"), exchange->who, exchange->team);
+    auth_identify(http->options.auth, guard_header(&exchange->head, "Authorization"), &exchange->sender);
+    exchange->request.scope = exchange->sender.scope;
+    exchange->request.fault = exchange->sender.fault;
     if (!answers_at_once(exchange) && asks_too_often(exchange, &wait)) {
         http->refused_often++;
         exchange_refuse(exchange, 429, "Too many requests",

@@ -237,8 +237,11 @@ static const char answers[] = "CREATE TABLE answer("
                               "  PRIMARY KEY (job, mark, version)"
                               ") STRICT, WITHOUT ROWID;";
 
-static const struct migration migrations[] = {
-    {.sql = first_version}, {.sql = row_digests}, {.sql = teams}, {.sql = viewers}, {.sql = answers}};
+/* When each token was last used, to a few minutes; 0: never (token.c). */
+static const char token_use[] = "ALTER TABLE token ADD COLUMN used_at INTEGER NOT NULL DEFAULT 0;";
+
+static const struct migration migrations[] = {{.sql = first_version}, {.sql = row_digests}, {.sql = teams},
+                                              {.sql = viewers},       {.sql = answers},     {.sql = token_use}};
 const struct schema storage_schema = {migrations, sizeof migrations / sizeof migrations[0]};
 
 #define APPLICATION_ID 0x4D544644 /* "MTFD" */

@@ -3,15 +3,26 @@
 #include "storage/storage_int.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #define LIVE " NOT revoked AND (expires_at = 0 OR expires_at > ?1)"
+#define COLUMNS "hash, name, scope, created_at, expires_at, revoked, team, used_at"
 
 struct change {
     struct command base;
     const struct storage_token *token;
     const char *name;
+    int64_t overlap;
 };
+
+static enum status insert(struct db *db, const struct storage_token *t, int64_t now, struct error *err)
+{
+    return db_run(db, err,
+                  "INSERT INTO token(hash, name, scope, created_at, expires_at, revoked, team)"
+                  " VALUES (?, ?, ?, ?, ?, 0, ?)",
+                  "btniit", (const void *)t->hash, sizeof t->hash, t->name, t->scope, now, t->expires_at, t->team);
+}
 
 static enum status add_run(struct storage *storage, struct db *db, struct command *command, struct error *err)
 {
@@ -32,10 +43,7 @@ static enum status add_run(struct storage *storage, struct db *db, struct comman
         return error_set(err, STATUS_CONFLICT, NULL,
                          "a token of that name belonged to another team, whose jobs and data sets still name it as "
                          "their owner: choose another name");
-    return db_run(db, err,
-                  "INSERT INTO token(hash, name, scope, created_at, expires_at, revoked, team)"
-                  " VALUES (?, ?, ?, ?, ?, 0, ?)",
-                  "btniit", (const void *)t->hash, sizeof t->hash, t->name, t->scope, now, t->expires_at, t->team);
+    return insert(db, t, now, err);
 }
 
 enum status storage_token_add(struct storage *storage, const struct storage_token *token, struct error *err)
@@ -78,6 +86,8 @@ static enum status read_row(sqlite3_stmt *stmt, struct storage_token *out, struc
     out->created_at = sqlite3_column_int64(stmt, 3);
     out->expires_at = sqlite3_column_int64(stmt, 4);
     out->revoked = sqlite3_column_int(stmt, 5) != 0;
+    out->used_at = sqlite3_column_int64(stmt, 7);
+    out->expired = out->expires_at != 0 && out->expires_at <= clock_now_ms();
     return STATUS_OK;
 }
 
@@ -86,10 +96,8 @@ enum status storage_token_find(struct storage *storage, const uint8_t hash[32], 
 {
     sqlite3_stmt *stmt;
     struct db *db = reader_take(storage);
-    enum status status = db_query(db, &stmt, err,
-                                  "SELECT hash, name, scope, created_at, expires_at, revoked, team FROM token"
-                                  " WHERE hash = ?2 AND" LIVE,
-                                  "ib", clock_now_ms(), (const void *)hash, (size_t)32);
+    enum status status = db_query(db, &stmt, err, "SELECT " COLUMNS " FROM token WHERE hash = ? AND NOT revoked", "b",
+                                  (const void *)hash, (size_t)32);
     if (!status) {
         if (db_row(db, stmt, &status, err)) {
             status = read_row(stmt, out, err);
@@ -119,14 +127,103 @@ enum status storage_token_list(struct storage *storage, struct arena *arena, str
         if (*tokens == NULL)
             status = error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory to list tokens");
         else
-            status = db_query(db, &stmt, err,
-                              "SELECT hash, name, scope, created_at, expires_at, revoked, team FROM token"
-                              " ORDER BY created_at, name",
-                              "");
+            status = db_query(db, &stmt, err, "SELECT " COLUMNS " FROM token ORDER BY created_at, name", "");
         while (!status && *count < (size_t)rows && db_row(db, stmt, &status, err))
             status = read_row(stmt, &(*tokens)[(*count)++], err);
         db_done(stmt);
     }
     reader_end(storage, db);
+    return status;
+}
+
+/* ---- rotation, use and expiry ----------------------------------------------------------------------------- */
+
+static enum status newest(struct db *db, const char *name, struct storage_token *out, struct error *err)
+{
+    sqlite3_stmt *stmt;
+    enum status status = db_query(
+        db, &stmt, err, "SELECT " COLUMNS " FROM token WHERE name = ?2 AND" LIVE " ORDER BY created_at DESC LIMIT 1",
+        "it", clock_now_ms(), name);
+    if (status)
+        return status;
+    if (db_row(db, stmt, &status, err)) {
+        status = read_row(stmt, out, err);
+        db_done(stmt);
+    } else if (!status) {
+        status = error_set(err, STATUS_NOT_FOUND, NULL, "no such token");
+    }
+    return status;
+}
+
+static enum status rotate_run(struct storage *storage, struct db *db, struct command *command, struct error *err)
+{
+    struct change *c = (struct change *)command;
+    struct storage_token old, next = *c->token;
+    int64_t now = clock_now_ms();
+    enum status status = newest(db, next.name, &old, err);
+    if (status)
+        return status;
+    next.scope = old.scope;
+    memcpy(next.team, old.team, sizeof next.team);
+    if (next.expires_at == 0 && old.expires_at != 0)
+        next.expires_at = now + (old.expires_at - old.created_at);
+    if (c->overlap > 0)
+        status = db_run(db, err,
+                        "UPDATE token SET expires_at = ?2 WHERE name = ?1 AND NOT revoked"
+                        " AND (expires_at = 0 OR expires_at > ?2)",
+                        "ti", next.name, now + c->overlap);
+    else
+        status = db_run(db, err, "UPDATE token SET revoked = 1 WHERE name = ?2 AND" LIVE, "it", now, next.name);
+    if (status)
+        return status;
+    return insert(db, &next, now > old.created_at ? now : old.created_at + 1, err);
+}
+
+enum status storage_token_rotate(struct storage *storage, const struct storage_token *token, int64_t overlap,
+                                 struct error *err)
+{
+    struct change c = {.base = {.run = rotate_run}, .token = token, .overlap = overlap};
+    return writer_call(storage, &c.base, err);
+}
+
+struct use {
+    struct command base;
+    uint8_t hash[32];
+};
+
+static void use_destroy(struct command *command)
+{
+    free(command);
+}
+
+static enum status use_run(struct storage *storage, struct db *db, struct command *command, struct error *err)
+{
+    const struct use *use = (struct use *)command;
+    return db_run(db, err, "UPDATE token SET used_at = max(used_at, ?) WHERE hash = ?", "ib", clock_now_ms(),
+                  (const void *)use->hash, sizeof use->hash);
+}
+
+enum status storage_token_used(struct storage *storage, const uint8_t hash[32], struct error *err)
+{
+    struct use *use = calloc(1, sizeof *use);
+    if (use == NULL)
+        return error_memory(err, "the use of a token");
+    memcpy(use->hash, hash, sizeof use->hash);
+    use->base = (struct command){.run = use_run, .destroy = use_destroy, .bytes = sizeof *use};
+    return writer_post(storage, &use->base, err);
+}
+
+enum status storage_token_expiry(struct storage *storage, int64_t *left, struct error *err)
+{
+    int64_t now = clock_now_ms(), first = 0;
+    struct db *db = reader_take(storage);
+    enum status status =
+        db_integer(db, &first, 0, err,
+                   "SELECT coalesce(min(expires_at), 0) FROM token AS t WHERE NOT revoked AND expires_at > ?1"
+                   " AND NOT EXISTS (SELECT 1 FROM token AS n WHERE n.name = t.name AND n.created_at > t.created_at"
+                   "  AND NOT n.revoked AND (n.expires_at = 0 OR n.expires_at > ?1))",
+                   "i", now);
+    reader_give(storage, db);
+    *left = first > 0 ? first - now : INT64_MAX;
     return status;
 }

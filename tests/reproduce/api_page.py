@@ -243,11 +243,13 @@ class Run:
         """Sends the requests of `motifd token`. The page shows a made-up key and a made-up token. From the first token on, the daemon requires one."""
         with open(self.database + "-key", encoding="ascii") as file:
             key = file.read().split()[1]
-        for method, query in (("POST", "?name=laptop&scope=read&days=90"), ("GET", ""), ("DELETE", "?name=laptop")):
-            self.example(method, "/v1/tokens", query, headers={"Authorization": f"Bearer {key}"})
-            command, status, answer = self.examples[method, "/v1/tokens"]
-            hidden = re.sub(r"motif_[\w-]+|\d{4}-\d\d-\d\d", lambda found: "motif_" + "A" * 43 if found[0][0] == "m" else "2026-01-01", answer)
-            self.examples[method, "/v1/tokens"] = (command.replace(key, "motif_" + "K" * 43), status, hidden)
+        for method, path, query in (("POST", "/v1/tokens", "?name=laptop&scope=read&expires=90d"), ("GET", "/v1/tokens", ""),
+                                    ("POST", "/v1/tokens/rotation", "?name=laptop&overlap=1h"), ("DELETE", "/v1/tokens", "?name=laptop")):
+            self.example(method, path, query, headers={"Authorization": f"Bearer {key}"})
+            command, status, answer = self.examples[method, path]
+            hidden = re.sub(r"motif_[\w-]+|\d{4}-\d\d-\d\d \d\d:\d\d", lambda found: "motif_" + "A" * 43 if found[0][0] == "m" else "2026-01-01 12:00",
+                            answer)
+            self.examples[method, path] = (command.replace(key, "motif_" + "K" * 43), status, hidden)
 
     def trainer(self, job):
         """Sends the messages of motif-train. The daemon shows a run's token to motif-train only, so this function writes a known token into the database."""

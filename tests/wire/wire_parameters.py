@@ -15,7 +15,7 @@ sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."
 from daemon import Daemon, run_each  # noqa: E402
 
 PLACES = {"id": "latest", "seq": "1", "name": "a", "sha256": "a" * 64, "kind": "sparling"}
-GUARDED = re.compile(r"/v1/jobs/\{id\}/run(/|$)|/v1/tokens$")
+GUARDED = re.compile(r"/v1/jobs/\{id\}/run(/|$)|/v1/tokens(/rotation)?$")
 
 
 def routes(daemon):

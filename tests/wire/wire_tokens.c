@@ -141,8 +141,10 @@ static void a_revoked_token_is_refused_and_listed(void **state)
  */
 static void assert_token_routes_refuse(const char *url, const char *const *headers, int status)
 {
-    static const char *const calls[][2] = {
-        {"GET", "/v1/tokens"}, {"POST", "/v1/tokens?name=mine&scope=admin"}, {"DELETE", "/v1/tokens?name=late"}};
+    static const char *const calls[][2] = {{"GET", "/v1/tokens"},
+                                           {"POST", "/v1/tokens?name=mine&scope=admin"},
+                                           {"POST", "/v1/tokens/rotation?name=late"},
+                                           {"DELETE", "/v1/tokens?name=late"}};
     struct reply reply;
     for (size_t i = 0; i < sizeof calls / sizeof calls[0]; i++) {
         call_server(url, &(struct call){.method = calls[i][0], .path = calls[i][1], .headers = headers}, &reply);
@@ -216,6 +218,60 @@ static void tokens_change_while_the_daemon_runs(void **state)
     daemon_close(&other, false);
 }
 
+/* Runs motifd with the words of `token ...`, and takes the secret that it prints. */
+static void take_secret(const char *const *args, char secret[128])
+{
+    char *out = NULL;
+    assert_int_equal(motifd_run(args, &out, NULL), 0);
+    (void)snprintf(secret, 128, "%.*s", (int)strcspn(out, "\n"), out);
+    assert_int_equal(strncmp(secret, "motif_", 6), 0);
+    free(out);
+}
+
+/* A client gets another secret without a restart, and the earlier one works until the overlap ends. An expired token
+ * is refused with the reason. /metrics has the time until the first token expires. */
+static void tokens_expire_and_are_rotated_while_the_daemon_runs(void **state)
+{
+    struct daemon_process other;
+    struct reply reply;
+    char first[128], second[128], brief[128], line[256];
+    const char *headers[] = {line, NULL};
+    daemon_init(&other);
+    assert_true(daemon_start(&other, NULL, NULL));
+    const char *const create[] = {"token",  "create", "ci",   "--expires", "10d",
+                                  "--role", "reader", "--db", other.db,    NULL};
+    const char *const rotate[] = {"token",     "rotate", "ci",   "--overlap", "1s",
+                                  "--expires", "5d",     "--db", other.db,    NULL};
+    const char *const short_lived[] = {"token", "create", "brief", "--expires", "1s", "--db", other.db, NULL};
+    take_secret(create, first);
+    take_secret(rotate, second);
+    take_secret(short_lived, brief);
+    (void)snprintf(line, sizeof line, "Authorization: Bearer %s", second);
+    call_server(other.url, &(struct call){.method = "GET", .path = "/v1/jobs", .headers = headers}, &reply);
+    assert_int_equal(reply.status, 200);
+    reply_close(&reply);
+    sleep_ms(1500);
+    const char *const expired[] = {first, brief};
+    for (size_t i = 0; i < 2; i++) {
+        (void)snprintf(line, sizeof line, "Authorization: Bearer %s", expired[i]);
+        call_server(other.url, &(struct call){.method = "GET", .path = "/v1/jobs", .headers = headers}, &reply);
+        assert_problem(&reply, 401);
+        assert_non_null(strstr(reply.body, "has expired"));
+        reply_close(&reply);
+    }
+    (void)snprintf(line, sizeof line, "Authorization: Bearer %s", second);
+    call_server(other.url, &(struct call){.method = "GET", .path = "/metrics", .headers = headers}, &reply);
+    assert_int_equal(reply.status, 200);
+    const char *metric = strstr(reply.body, "\nmotifd_token_expires_seconds ");
+    assert_non_null(metric);
+    double left = strtod(metric + 30, NULL);
+    assert_true(left > 4.9 * 86400 && left <= 5 * 86400);
+    reply_close(&reply);
+    assert_listed(other.db, "expired", first);
+    assert_int_equal(daemon_stop(&other), 0);
+    daemon_close(&other, false);
+}
+
 static void the_token_of_the_environment_is_accepted(void **state)
 {
     struct daemon_process other;
@@ -283,6 +339,7 @@ int main(void)
         cmocka_unit_test(each_scope_allows_its_routes),
         cmocka_unit_test(a_revoked_token_is_refused_and_listed),
         cmocka_unit_test(tokens_change_while_the_daemon_runs),
+        cmocka_unit_test(tokens_expire_and_are_rotated_while_the_daemon_runs),
         cmocka_unit_test(the_token_of_the_environment_is_accepted),
         cmocka_unit_test(beyond_loopback_a_token_is_required),
         cmocka_unit_test(wrong_usage_exits_with_2),

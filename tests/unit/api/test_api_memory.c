@@ -494,8 +494,9 @@ static void writes_survive_every_failed_allocation(void **state)
 static void every_route_is_swept(void **state)
 {
     static const char *const elsewhere[] = {
-        "getOnnx",        "listTokens",         "createToken",      "revokeToken",           "beginRun",    "reportRun",
-        "putRunArtifact", "listRunCheckpoints", "getRunCheckpoint", "announceRunCheckpoint", "putRunPiece", "endRun"};
+        "getOnnx",   "listTokens",     "createToken",        "revokeToken",      "rotateToken",           "beginRun",
+        "reportRun", "putRunArtifact", "listRunCheckpoints", "getRunCheckpoint", "announceRunCheckpoint", "putRunPiece",
+        "endRun"};
     const struct route_table table = {api_routes, api_route_count};
     struct route_match match;
     (void)state;

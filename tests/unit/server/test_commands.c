@@ -176,6 +176,7 @@ static void config_is_good(int code)
 static const struct operation operations[] = {
     {command_token, {"token", "create", "--name", "new", "--days", "3", "--db", db}, token_is_there, false},
     {command_token, {"token", "revoke", "--name", "old", "--db", db}, token_is_revoked, false},
+    {command_token, {"token", "rotate", "old", "--overlap", "1h", "--db", db}, NULL, false},
     {command_token, {"token", "list", "--db", db}, list_names_the_token, false},
     {command_backup, {"backup", "--db", db, "--with-data", "--data", data, copy}, copy_is_whole, false},
     {command_restore, {"restore", "--db", db, copy}, NULL, true},
@@ -290,6 +291,11 @@ static void wrong_words_are_usage_faults(void **state)
         {command_token, {"token", "list", "--db", long_name}, "--db must be shorter"},
         {command_token, {"token", "create", "--name", ""}, "--name is needed"},
         {command_token, {"token", "create", "--name", "a", "--days", "36501"}, "--days"},
+        {command_token, {"token", "create", "a", "--expires", "30"}, "--expires must be a duration"},
+        {command_token, {"token", "create", "a", "--expires", "1d", "--days", "1"}, "not both"},
+        {command_token, {"token", "rotate", "a", "--overlap", "31d"}, "--overlap must be a duration of 1s to 30d"},
+        {command_token, {"token", "create", "a", "--overlap", "1d"}, "--overlap needs rotate"},
+        {command_token, {"token", "revoke", "a", "--name", "a"}, "a is not expected here"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         int code = run(cases[i].command, cases[i].words);

@@ -76,7 +76,7 @@ static const char *const tables[] = {
     "SELECT s.job, s.name, p.level, p.number, hex(p.summaries) FROM series AS s JOIN pyramid AS p ON p.series = s.id "
     "ORDER BY 1, 2, 3, 4",
     "SELECT e.job, e.type, e.data FROM event AS e JOIN job AS j ON j.num = e.job ORDER BY e.id",
-    "SELECT hex(hash), name, scope, revoked FROM token ORDER BY name, revoked",
+    "SELECT hex(hash), name, scope, revoked, expires_at > 0, used_at > 0 FROM token ORDER BY hash",
     "SELECT job, state, epoch, executor, foreign_id, sequence, tries, newest FROM lease ORDER BY job",
     "SELECT who, peer, request, method, target, coalesce(status, ''), coalesce(length(made), '') FROM audit ORDER BY "
     "id",

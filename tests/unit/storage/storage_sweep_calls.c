@@ -262,6 +262,9 @@ static enum status read_tokens(struct fixture *f)
     enum status status = storage_token_find(f->storage, live_hash, &one, &f->err);
     if (status == STATUS_OK)
         status = storage_token_list(f->storage, &f->arena, &list, &count, &f->err);
+    int64_t left;
+    if (!status)
+        status = storage_token_expiry(f->storage, &left, &f->err);
     for (size_t i = 0; status == STATUS_OK && i < count; i++)
         answer_add("%s %d %s,", list[i].name, list[i].scope, one.name);
     return status;
@@ -482,6 +485,12 @@ static enum status add_token(struct fixture *f)
     return storage_token_add(f->storage, &token, &f->err);
 }
 
+static enum status rotate_token(struct fixture *f)
+{
+    struct storage_token token = {.hash = {9}, .name = "anna"};
+    return storage_token_rotate(f->storage, &token, 1000, &f->err);
+}
+
 static enum status import_job(struct fixture *f)
 {
     char id[STORAGE_ID];
@@ -530,6 +539,12 @@ static enum status append_points(struct fixture *f)
         metrics[i] = (struct storage_metric){.name = "loss", .point = {POINTS + i, 0.5}};
     return then_flush(f, storage_metric_append(f->storage, made.done, metrics, 400, &f->err));
 }
+static enum status use_token(struct fixture *f)
+{
+    static const uint8_t hash[32] = {7};
+    return then_flush(f, storage_token_used(f->storage, hash, &f->err));
+}
+
 static enum status audit(struct fixture *f)
 {
     struct storage_audit entry = {.who = "bert", .request = "r2", .method = "DELETE", .target = "/v1/jobs/x"};
@@ -588,6 +603,8 @@ const struct sweep_call sweep_writes[] = {
     {"artifact", put_artifact, AS_IT_IS, false},
     {"token", add_token, AS_IT_IS, false},
     {"revoke", revoke_token, AS_IT_IS, false},
+    {"rotate", rotate_token, AS_IT_IS, false},
+    {"use", use_token, AS_IT_IS, true},
     {"grant", grant, RUNNING, false},
     {"foreign", name_foreign, OFFERED, false},
     {"register", register_trainer, OFFERED, false},

@@ -29,7 +29,7 @@ static enum status fill(struct db *db, struct error *err)
     }
 }
 
-enum { NOW = 5, NEXT = 6 }; /* versions of the schema: the program's, and the artificial one */
+enum { NOW = 6, NEXT = 7 }; /* versions of the schema: the program's, and the artificial one */
 
 /* Returns the schema of the program with one more migration. */
 static struct schema next_schema(struct migration steps[NEXT])
@@ -140,7 +140,8 @@ static void migration_keeps_all_rows(void **state)
     "DROP INDEX job_by_team; DROP INDEX job_by_viewer; ALTER TABLE job DROP COLUMN team; ALTER TABLE job DROP COLUMN " \
     "visibility;"                                                                                                      \
     "ALTER TABLE study DROP COLUMN team; ALTER TABLE study DROP COLUMN visibility;"                                    \
-    "ALTER TABLE token DROP COLUMN team; INSERT INTO token VALUES (zeroblob(32), 'boss', 3, 1, 0, 0);"
+    "ALTER TABLE token DROP COLUMN used_at; ALTER TABLE token DROP COLUMN team;"                                       \
+    "INSERT INTO token VALUES (zeroblob(32), 'boss', 3, 1, 0, 0);"
 
 /* A file of version 1 has no digests and no teams. The store gives all of its rows their digests when it opens the
  * file. */
@@ -193,7 +194,7 @@ static void older_program_refuses_newer_version(void **state)
     struct fixture *f = old_store();
     OK(migrate(f, NULL, &f->err));
     REFUSED(STATUS_CONFLICT, storage_open(&f->options, &f->storage, &f->err));
-    assert_non_null(strstr(f->err.message, "schema 6"));
+    assert_non_null(strstr(f->err.message, "schema 7"));
     assert_whole(f, NEXT);
     fixture_remove(f);
 }
