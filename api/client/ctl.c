@@ -328,7 +328,10 @@ void ctl_add_query(struct buf *path, const struct options *args, const char *con
         const char *value = options_value(args, *names);
         if (!value)
             continue;
-        buf_format(path, "%c%s=", mark, *names);
+        buf_format(path, "%c", mark);
+        for (const char *c = *names; *c != '\0'; c++)
+            buf_append(path, *c == '-' ? "_" : c, 1);
+        buf_text(path, "=");
         http_escape(path, value);
         mark = '&';
     }

@@ -100,7 +100,8 @@ int ctl_temporary(char path[CTL_TEMPORARY]);
 int ctl_job_id(struct ctl *ctl, const char *wanted, bool model, char *id);
 
 /* Appends a query string, "?name=value&name=value", to a path. It contains the options in `names` (a list that ends
- * with NULL) that the command line sets. If the path already has a query string, the text begins with '&'. */
+ * with NULL) that the command line sets; a name has '_' for each '-' of an option. If the path already has a query
+ * string, the text begins with '&'. */
 void ctl_add_query(struct buf *path, const struct options *args, const char *const *names);
 /* Appends ?NAME=true or &NAME=true if the command line contains the option, which takes no value. */
 void ctl_add_flag(struct buf *path, const struct options *args, const char *name);

@@ -57,6 +57,50 @@ static double rate_of(const struct false_marks *known, int64_t end, int most)
 
 /* ---- the expected share ------------------------------------------------------------------------------ */
 
+int64_t false_marks_step(const struct false_marks *known, double score)
+{
+    return at_least(known, score);
+}
+
+void false_marks_step_q(const struct false_marks *known, const int64_t *marks, int64_t inputs, double *q)
+{
+    int64_t all = 0;
+    int most = 1;
+    for (int64_t k = 0; k <= known->count; k++) {
+        all += marks[k];
+        if (k > 0 && rank_of(known, k - 1) > most)
+            most = rank_of(known, k - 1);
+        bool unknown = all == 0 || (known->cut && k == known->count);
+        q[k] = unknown ? 1 : fmin(1, (double)inputs * rate_of(known, k, most) / (double)all);
+    }
+    /* a mark is also in the set of a lower threshold */
+    for (int64_t k = known->count - 1; k >= 0; k--)
+        q[k] = fmin(q[k], q[k + 1]);
+    for (int64_t k = 0; known->inputs == 0 && k <= known->count; k++)
+        q[k] = NAN;
+}
+
+enum status false_marks_q(const struct false_marks *known, const struct false_mark *marks, int64_t count,
+                          int64_t inputs, double *q, struct error *err)
+{
+    size_t steps = (size_t)known->count + 1;
+    int64_t *in_step = calloc(steps, sizeof *in_step);
+    double *step_q = calloc(steps, sizeof *step_q);
+    if (in_step && step_q) {
+        for (int64_t i = 0; i < count; i++)
+            in_step[false_marks_step(known, marks[i].score)] += !marks[i].part;
+        false_marks_step_q(known, in_step, inputs, step_q);
+        for (int64_t i = 0; i < count; i++)
+            q[i] = step_q[false_marks_step(known, marks[i].score)];
+    }
+    bool complete = in_step && step_q;
+    free(in_step);
+    free(step_q);
+    return complete ? STATUS_OK : error_memory(err, "false marks");
+}
+
+/* ---- the bound --------------------------------------------------------------------------------------- */
+
 struct placed {
     struct false_mark mark;
     int64_t at, rank; /* at: index in the caller's list; rank: among the marks of its input, the strongest is 1; 0: a
@@ -97,34 +141,6 @@ static struct placed *place_marks(const struct false_mark *marks, int64_t count)
     qsort(list, (size_t)count, sizeof *list, falling);
     return list;
 }
-
-enum status false_marks_q(const struct false_marks *known, const struct false_mark *marks, int64_t count,
-                          int64_t inputs, double *q, struct error *err)
-{
-    struct placed *list = place_marks(marks, count);
-    int64_t end = 0, all = 0;
-    int most = 1;
-    if (!list)
-        return error_memory(err, "false marks");
-    for (int64_t i = 0; i < count;) {
-        int64_t next = i;
-        double score = list[i].mark.score;
-        for (; next < count && list[next].mark.score == score; next++)
-            all += !list[next].mark.part;
-        for (; end < known->count && (double)known->score[end] >= score; end++)
-            most = rank_of(known, end) > most ? rank_of(known, end) : most;
-        double share = unknown_below(known, score) ? 1 : (double)inputs * rate_of(known, end, most) / (double)all;
-        for (; i < next; i++)
-            q[list[i].at] = known->inputs > 0 ? fmin(1, share) : NAN;
-    }
-    /* a mark is also in the set of a lower threshold */
-    for (int64_t i = count - 2; i >= 0; i--)
-        q[list[i].at] = fmin(q[list[i].at], q[list[i + 1].at]);
-    free(list);
-    return STATUS_OK;
-}
-
-/* ---- the bound --------------------------------------------------------------------------------------- */
 
 static double log_choose(double n, double k)
 {

@@ -66,6 +66,11 @@ double false_marks_p(const struct false_marks *known, double score);
  * without negatives. Error: STATUS_NO_MEMORY. */
 enum status false_marks_q(const struct false_marks *known, const struct false_mark *marks, int64_t count,
                           int64_t inputs, double *q, struct error *err);
+/* q is the same for all marks between two neighbouring scores of the negatives. So it can be computed from counts,
+ * without a list of the marks: step k has the marks to which k marks of the negatives are at least equal. marks:
+ * [known->count + 1] marks of the query in each step, without parts; q: the same size. */
+int64_t false_marks_step(const struct false_marks *known, double score);
+void false_marks_step_q(const struct false_marks *known, const int64_t *marks, int64_t inputs, double *q);
 /* The bound of the number of false marks among the marks with a score of at least `least`. error: the probability that
  * the bound fails for any `least`. Without negatives it is the number of marks. Error: STATUS_NO_MEMORY. */
 enum status false_marks_bound(const struct false_marks *known, const struct false_mark *marks, int64_t count,

@@ -120,6 +120,17 @@ static size_t begin(const struct letter_grams *g, int sample)
     return sample > 0 ? g->end[sample - 1] : 0;
 }
 
+/* Reads the letters of a sample, [cols]. Returns false if a column has another value than a letter or none. */
+static bool read_letters(const struct letter_grams *g, const float *planes, int *letter)
+{
+    bool letters = true;
+    for (int col = 0; col < g->cols; col++) {
+        letter[col] = letter_at(g, planes, col);
+        letters &= letter[col] != NOT_ONE_HOT;
+    }
+    return letters;
+}
+
 /* Appends the runs of a sample, each once. letter: [cols]. false: no memory; the entries are then those of the earlier
  * samples. */
 static bool append_runs(struct letter_grams *g, const int *letter)
@@ -169,11 +180,7 @@ enum status letter_grams_add(struct letter_grams *g, const float *planes, bool *
     size_t *longer = grown(g->end, (size_t)g->samples, sizeof *g->end);
     int *letter = malloc((size_t)g->cols * sizeof *letter);
     g->end = longer != NULL ? longer : g->end;
-    *letters = true;
-    for (int col = 0; letter != NULL && col < g->cols; col++) {
-        letter[col] = letter_at(g, planes, col);
-        *letters &= letter[col] != NOT_ONE_HOT;
-    }
+    *letters = letter != NULL && read_letters(g, planes, letter);
     bool complete = longer != NULL && letter != NULL && (!*letters || append_runs(g, letter));
     free(letter);
     if (!complete)
@@ -195,6 +202,18 @@ static size_t keep_frequent(const int64_t *sorted, size_t count, size_t least, i
             known[kept++] = sorted[i];
     }
     return kept;
+}
+
+/* Writes the places of those runs that are in `known`; returns how many. place: [count] */
+static size_t find_known(const struct letter_grams *g, const int64_t *run, size_t count, int32_t *place)
+{
+    size_t found = 0;
+    for (size_t i = 0; i < count; i++) {
+        const int64_t *at = bsearch(&run[i], g->known, (size_t)g->features, sizeof *g->known, compare);
+        if (at != NULL)
+            place[found++] = (int32_t)(at - g->known);
+    }
+    return found;
 }
 
 /* Lists the runs that occur in at least two training samples, or in more if the weights need it. */
@@ -220,15 +239,13 @@ static enum status list_known(struct letter_grams *g, struct error *err)
         return error_memory(err, "runs of letters");
     size_t used = 0;
     for (size_t i = 0, s = 0; s < (size_t)g->samples; s++) {
-        for (; i < g->end[s]; i++) {
-            const int64_t *at = bsearch(&g->run[i], g->known, kept, sizeof *g->known, compare);
-            if (at != NULL)
-                g->place[used++] = (int32_t)(at - g->known);
-        }
+        used += find_known(g, g->run + i, g->end[s] - i, g->place + used);
+        i = g->end[s];
         g->end[s] = used;
     }
     free(g->run);
     g->run = NULL;
+    g->runs = g->room = 0;
     size_t wide = (size_t)g->outputs * (kept + 1);
     double each = most_updates / ((double)count * g->outputs * PENALTIES + 1);
     g->epochs = (int)fmax(LEAST_EPOCHS, fmin(EPOCHS, each));
@@ -239,12 +256,19 @@ static enum status list_known(struct letter_grams *g, struct error *err)
 
 /* ---- regression ------------------------------------------------------------------------------------------- */
 
-static double score(const struct letter_grams *g, const float *w, int sample)
+/* place: the runs of a sample, as places in `known`. */
+static double score(const struct letter_grams *g, const float *w, const int32_t *place, size_t count)
 {
     double sum = (double)w[g->features];
-    for (size_t i = begin(g, sample); i < g->end[sample]; i++)
-        sum += (double)w[g->place[i]];
+    for (size_t i = 0; i < count; i++)
+        sum += (double)w[place[i]];
     return sum;
+}
+
+static double score_sample(const struct letter_grams *g, const float *w, int sample)
+{
+    size_t first = begin(g, sample);
+    return score(g, w, g->place + first, g->end[sample] - first);
 }
 
 /* Returns z in (0, c) that minimises z log z + (c - z) log(c - z) + b (z - old)^2 / 2 + a (z - old), by Newton's
@@ -287,7 +311,7 @@ static void fit_output(void *context, int chunk, int worker)
             if (!all && settled[s])
                 continue;
             const double y = g->truth[(size_t)s * (size_t)g->outputs + (size_t)output] ? 1 : -1, old = dual[s],
-                         slope = y * score(g, w, s);
+                         slope = y * score_sample(g, w, s);
             settled[s] = fabs(slope + log(old / (g->c - old))) < calm;
             moved += !settled[s];
             if (settled[s])
@@ -308,18 +332,25 @@ static void fit_output(void *context, int chunk, int worker)
     free(dual);
 }
 
-static void answer(const struct letter_grams *g, const float *weights, int sample, bool *out)
+static void answer(const struct letter_grams *g, const float *weights, const int32_t *place, size_t count, bool *out)
 {
     int best = 0;
     double most = -INFINITY;
     for (int k = 0; k < g->outputs; k++) {
-        double s = score(g, weights + (size_t)k * ((size_t)g->features + 1), sample);
+        double s = score(g, weights + (size_t)k * ((size_t)g->features + 1), place, count);
         out[k] = !g->exclusive && s > 0;
         best = s > most ? k : best;
         most = fmax(most, s);
     }
     if (g->exclusive)
         out[best] = true;
+}
+
+/* Answers a sample that was added, by its index. */
+static void answer_sample(const struct letter_grams *g, const float *weights, int sample, bool *out)
+{
+    size_t first = begin(g, sample);
+    answer(g, weights, g->place + first, g->end[sample] - first, out);
 }
 
 /* Fits the next outputs. */
@@ -341,7 +372,7 @@ static enum status keep_better(struct letter_grams *g, int validation, struct er
     if (out == NULL)
         return error_memory(err, "runs of letters");
     for (int s = g->train; s < g->train + validation; s++) {
-        answer(g, g->tried, s, out);
+        answer_sample(g, g->tried, s, out);
         wrong += memcmp(out, g->truth + (size_t)s * (size_t)g->outputs, (size_t)g->outputs * sizeof *out) != 0;
     }
     free(out);
@@ -373,5 +404,22 @@ enum status letter_grams_step(struct letter_grams *g, int train, int validation,
 
 void letter_grams_answer(const struct letter_grams *g, int sample, bool *out)
 {
-    answer(g, g->weights, sample, out);
+    answer_sample(g, g->weights, sample, out);
+}
+
+enum status letter_grams_read(struct letter_grams *g, const float *planes, bool *out, struct error *err)
+{
+    int *letter = malloc((size_t)g->cols * sizeof *letter);
+    bool letters = letter != NULL && read_letters(g, planes, letter), complete = false;
+    g->runs = 0;
+    if (letters)
+        complete = append_runs(g, letter);
+    int32_t *place = complete ? malloc((g->runs + 1) * sizeof *place) : NULL;
+    if (place != NULL)
+        answer(g, g->weights, place, find_known(g, g->run, g->runs, place), out);
+    free(letter);
+    free(place);
+    if (letter != NULL && !letters)
+        return error_set(err, STATUS_INVALID, NULL, "the sample is no sequence of letters");
+    return place != NULL ? STATUS_OK : error_memory(err, "runs of letters");
 }

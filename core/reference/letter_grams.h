@@ -40,5 +40,8 @@ enum status letter_grams_step(struct letter_grams *grams, int train, int validat
 /* Writes which outputs the sample with this index (in the order of letter_grams_add()) has, after the fit. answer:
  * [outputs]. */
 void letter_grams_answer(const struct letter_grams *grams, int sample, bool *answer);
+/* Writes which outputs another sample has, after the fit. STATUS_INVALID: it is no sequence of letters;
+ * STATUS_NO_MEMORY. */
+enum status letter_grams_read(struct letter_grams *grams, const float *planes, bool *answer, struct error *err);
 
 #endif

@@ -217,10 +217,9 @@ void reference_numbers(struct reference *r, int sample, const float *numbers)
 
 /* ---- training --------------------------------------------------------------------------------------------- */
 
-/* Writes the names of the ridge regression's answer to sample i of the validation and test parts. */
-static void ridge_names(const struct reference *r, int i, bool *out)
+/* Writes the names for which the scores of the ridge regression speak. score: [outputs] */
+static void names_of_scores(const struct reference *r, const real *score, bool *out)
 {
-    const real *score = r->answers + (size_t)i * (size_t)r->outputs;
     int best = 0;
     for (int k = 0; k < r->outputs; k++) {
         out[k] = !r->shape.exclusive && score[k] > 0;
@@ -228,6 +227,12 @@ static void ridge_names(const struct reference *r, int i, bool *out)
     }
     if (r->shape.exclusive)
         out[best] = true;
+}
+
+/* Writes the names of the ridge regression's answer to sample i of the validation and test parts. */
+static void ridge_names(const struct reference *r, int i, bool *out)
+{
+    names_of_scores(r, r->answers + (size_t)i * (size_t)r->outputs, out);
 }
 
 /* Counts the validation samples that each kind answers wrongly, and keeps the better kind. */
@@ -297,17 +302,47 @@ const char *reference_kind(const struct reference *r)
     return r->kind == LETTER_RUNS ? "letter-runs" : "random-convolutions";
 }
 
-int reference_answer(const struct reference *r, int i, int32_t *label)
+/* Lists the names of `named`; returns their number. */
+static int list_names(const struct reference *r, int32_t *label)
 {
-    int check = r->shape.samples[REFERENCE_VALIDATION], length = 0;
-    if (r->kind == LETTER_RUNS)
-        letter_grams_answer(r->grams, r->shape.samples[REFERENCE_TRAIN] + check + i, r->named);
-    else
-        ridge_names(r, check + i, r->named);
+    int length = 0;
     for (int k = 0; k < r->shape.names; k++)
         if (r->named[k])
             label[length++] = k;
     return length;
+}
+
+int reference_answer(const struct reference *r, int i, int32_t *label)
+{
+    int check = r->shape.samples[REFERENCE_VALIDATION];
+    if (r->kind == LETTER_RUNS)
+        letter_grams_answer(r->grams, r->shape.samples[REFERENCE_TRAIN] + check + i, r->named);
+    else
+        ridge_names(r, check + i, r->named);
+    return list_names(r, label);
+}
+
+/* Computes the scores of the ridge regression for another sample. */
+static enum status read_by_ridge(struct reference *r, const float *planes, struct error *err)
+{
+    size_t columns = (size_t)r->columns, outputs = (size_t)r->outputs;
+    real *scratch = malloc((random_convolutions_scratch(r->convolutions) + columns + outputs) * sizeof *scratch);
+    if (scratch == NULL)
+        return error_memory(err, "the reference");
+    real *features = scratch + random_convolutions_scratch(r->convolutions), *score = features + columns;
+    random_convolutions_features(r->convolutions, r->kernels, planes, scratch, features);
+    ridge_predict(r->ridge, 1, false, features, score);
+    names_of_scores(r, score, r->named);
+    free(scratch);
+    return STATUS_OK;
+}
+
+enum status reference_read(struct reference *r, const float *planes, int32_t *label, int *length, struct error *err)
+{
+    enum status status =
+        r->kind == LETTER_RUNS ? letter_grams_read(r->grams, planes, r->named, err) : read_by_ridge(r, planes, err);
+    *length = status ? 0 : list_names(r, label);
+    return status;
 }
 
 const real *reference_predicted(const struct reference *r, int i)

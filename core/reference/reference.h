@@ -63,6 +63,10 @@ const char *reference_kind(const struct reference *reference);
 /* After the training: writes the answer for test sample i as a label of names in ascending order; returns its length.
  * label: [names]. */
 int reference_answer(const struct reference *reference, int i, int32_t *label);
+/* After the training: writes the answer for another sample, [channels][rows][cols], as reference_answer() does. With
+ * names only. Errors: STATUS_NO_MEMORY; STATUS_INVALID: the kept kind reads letters, and the sample has others. */
+enum status reference_read(struct reference *reference, const float *planes, int32_t *label, int *length,
+                           struct error *err);
 /* After the training: the predicted numbers of test sample i, in the units of reference_numbers(). */
 const real *reference_predicted(const struct reference *reference, int i);
 

@@ -4,6 +4,7 @@
 usage: wire_review.py MOTIFD MOTIFCTL [CHECK...]        exit code 77: NumPy is missing"""
 import io
 import json
+import math
 import os
 import signal
 import subprocess
@@ -208,11 +209,22 @@ def evidence_is_measured(daemon, motifctl, folder):
         for share in (one["sufficient"], one["necessary"], *(one["control"] or {}).values()):
             assert share is None or share["low"] - 1e-9 <= share["share"] <= share["high"] + 1e-9 and abs(share["share"] * one["inputs"] - round(share["share"] * one["inputs"])) < 1e-9
     assert daemon.ask("GET", "/v1/jobs/pictures/evidence?samples=0")[0] == 400
+    assert "names" not in daemon.ask("GET", "/v1/jobs/pictures")[2]["result"]["evidence"], "without a reference, a result has no test of marks"
+
+
+def the_result_has_the_evidence_of_both_judges(daemon, motifctl, folder):
+    motifd.Client(daemon.url).submit("sparling", {**SMALL, "dataset_name": "pictures", "seed": 3, "total_samples": 600, "reference": True}, "dataset", name="judged").wait(120)
+    result = daemon.ask("GET", "/v1/jobs/judged")[2]["result"]
+    asked = daemon.ask("GET", f"/v1/jobs/judged/evidence?samples={result['evidence']['inputs']}")[2]["names"]
+    counts = lambda names: [{key: value for key, value in one.items() if key not in ("reference", "findings")} for one in names]  # noqa: E731
+    assert counts(result["evidence"]["names"]) == counts(asked), "a query repeats the result bit for bit"
+    judged = [one for one in result["evidence"]["names"] if "reference" in one]
+    assert judged and all(0 < one["reference"]["inputs"] <= one["inputs"] and one["reference"]["control"] for one in judged), result["evidence"]["names"]
 
 
 def letters_have_a_context(daemon, motifctl, folder):
     rows = []
-    for at in range(160):
+    for at in range(400):
         word = list(RNG.choice(list("ACGT"), 60))
         word[30:38] = "TGACTCAT" if at % 2 else "GGGGCGGG"
         rows.append(f">s{at} {'ap1' if at % 2 else 'sp1'}\n{''.join(word)}\n")
@@ -228,6 +240,33 @@ def letters_have_a_context(daemon, motifctl, folder):
     get(daemon, "?format=coco", job="letters", status=409)
 
 
+def sites_have_error_rates(daemon, motifctl, folder):
+    def sites(share, media_type="application/json"):
+        status, headers, body = daemon.ask("GET", f"/v1/jobs/letters/sites{share and f'?false_marks={share!r}'}", headers={"Accept": media_type})
+        assert status == 200, body
+        return body["sites"] if media_type == "application/json" else [line.split("\t") for line in body.decode().splitlines() if line[0] != "#"]
+
+    plain, every = sites(""), sites(0.999)
+    place = lambda site: [site[key] for key in ("record", "start", "channel", "value", "p")]  # noqa: E731
+    assert all(0 < s["p"] <= 1 and "q" not in s for s in plain if s["p"]) and any(s["p"] for s in plain)
+    kept = [place(s) for s in every]
+    assert kept == [place(s) for s in plain if place(s) in kept] and len(kept) > 20 and all(0 < s["q"] <= 0.999 for s in every)
+    for channel in {s["channel"] for s in every}:
+        q = [s["q"] for s in sorted(every, key=lambda s: -s["value"]) if s["channel"] == channel]
+        assert q == sorted(q), "a stronger site has no larger q"
+        strongest = max((s for s in every if s["channel"] == channel), key=lambda s: s["value"])
+        assert strongest["q"] <= 400 * strongest["p"], "q is at most that of the strongest site alone"
+    limit = sorted(s["q"] for s in every)[len(every) // 2]
+    few = sites(limit)
+    assert few == [s for s in every if s["q"] <= limit] and few
+    assert [s["score"] for s in few] == [min(1000, round(-10 * math.log10(s["q"]))) for s in few]
+    assert [int(row[4]) for row in sites(limit, "text/x-bed")] == [s["score"] for s in few]
+    assert all(abs(float(row[7]) + math.log10(s["p"])) < 1e-4 and abs(float(row[8]) + math.log10(s["q"])) < 1e-4 for s, row in zip(few, sites(limit, "text/x-narrowpeak")))
+    assert all(f";q={s['q']:.6g}" in row[8] for s, row in zip(few, sites(limit, "text/x-gff3")))
+    bed = subprocess.run([motifctl, "--server", daemon.url, "sites", "letters", "--false-marks", repr(limit)], capture_output=True, text=True, check=True).stdout
+    assert len(bed.splitlines()) == len(few)
+
+
 def answers_go_with_their_job(daemon, motifctl, folder):
     post(daemon, [{"id": get(daemon, job="letters")["cards"][0]["id"], "answer": "yes"}], job="letters")
     job = daemon.ask("GET", "/v1/jobs/letters")[2]["id"]
@@ -240,7 +279,7 @@ def answers_go_with_their_job(daemon, motifctl, folder):
 
 def main():
     checks = [cards_are_drawn_by_the_seed, answers_give_an_estimate, history_is_kept_and_exported, a_restart_loses_no_answer, other_programs_read_the_marks, label_studio_comes_back,
-              what_is_wrong_is_refused, evidence_is_measured, letters_have_a_context, clients_ask_and_answer, answers_go_with_their_job]
+              what_is_wrong_is_refused, evidence_is_measured, the_result_has_the_evidence_of_both_judges, letters_have_a_context, sites_have_error_rates, clients_ask_and_answer, answers_go_with_their_job]
     with tempfile.TemporaryDirectory() as folder, Daemon(sys.argv[1], os.path.join(folder, "motifd.db"), "--data", os.path.join(folder, "data")) as daemon:
         run_each((daemon, os.path.abspath(sys.argv[2]), folder), *(check for check in checks if check.__name__ in sys.argv[3:] or not sys.argv[3:]))
 

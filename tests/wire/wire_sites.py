@@ -128,6 +128,7 @@ class Site:
         assert [[s["record"], str(s["start"]), str(s["end"]), s["name"], str(s["score"]), s["strand"]] for s in found] == bed
         peaks = [line.split("\t") for line in self.get("sites", "text/x-narrowpeak").splitlines()]
         assert [row[:6] for row in peaks] == bed and all(len(row) == 10 and row[7:9] == ["-1", "-1"] for row in peaks)
+        assert all(s["p"] is None and "q" not in s for s in found), "channels without names have no error rate"
         assert all(-1 <= int(row[9]) < int(row[2]) - int(row[1]) for row in peaks)
         lines = self.get("sites", "text/x-gff3").splitlines()
         assert lines[0] == "##gff-version 3"

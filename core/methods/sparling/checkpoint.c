@@ -95,6 +95,8 @@ static enum status declare_evaluation(struct method_run *run, struct snapshot *s
         status = reference_figures_declare(run, snapshot, err);
     if (!status)
         status = extents_declare(run, snapshot, err);
+    if (!status)
+        status = marked_evidence_declare(run, snapshot, err);
     return status ? status : negatives_declare(&e->negatives, snapshot, err);
 }
 
@@ -213,7 +215,7 @@ static enum status check_loaded(struct method_run *run, struct error *err)
     if (sound && run->activity == ACTIVITY_DONE)
         sound = run->evaluation.rows >= 1 && run->evaluation.rows <= EVALUATION_MAX;
     sound = calibration_loaded(run) && sound && sound_motif_counts(run) &&
-            negatives_sound(&run->evaluation.negatives, run->domain.shape.tokens);
+            negatives_sound(&run->evaluation.negatives, run->domain.shape.tokens) && marked_evidence_sound(run);
     return sound ? STATUS_OK : error_set(err, STATUS_CORRUPT, NULL, "the checkpoint's state is inconsistent");
 }
 
@@ -222,6 +224,7 @@ static enum status check_and_follow(struct method_run *run, struct error *err)
     chance_drop(&run->evaluation);
     reference_pass_drop(&run->evaluation);
     negatives_drop(run);
+    marked_evidence_drop(run);
     head_phase_drop(run);
     enum status status = check_data(run, err);
     if (!status)
@@ -237,6 +240,8 @@ static enum status check_and_follow(struct method_run *run, struct error *err)
         run->evaluation.part != PART_EVIDENCE && run->evaluation.part != PART_BOXES &&
         run->evaluation.part != PART_NEGATIVES)
         run->evaluation.position = 0;
+    if (run->activity == ACTIVITY_EVALUATE && run->evaluation.part == PART_MARKED && reference_pass_samples(run) > 0)
+        run->evaluation.part = PART_REFERENCE; /* the second judge is not saved */
     if (!status)
         status = extents_loaded(run, err);
     return status ? status : evidence_loaded(run, err);

@@ -99,6 +99,8 @@ static enum status allocate_tables(struct method_run *run, struct error *err)
         status = negatives_open(&e->negatives, (int)c->channels_motif, err);
     if (!status)
         status = reference_figures_open(run, err);
+    if (!status)
+        status = marked_evidence_open(run, err);
     if (status)
         return status;
     return motif_errors_init(&e->errors, shape->symbols, (int)c->channels_motif, sparling_geometry(c).reach, err);
@@ -160,6 +162,7 @@ void sparling_destroy(struct method_run *run)
     analysis_clear(run);
     motif_errors_close(&run->evaluation.errors);
     chance_drop(&run->evaluation);
+    marked_evidence_close(&run->evaluation.marked);
     reference_pass_drop(&run->evaluation);
     reference_figures_close(&run->evaluation.reference);
     evidence_close(&run->evaluation.evidence);

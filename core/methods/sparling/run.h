@@ -19,7 +19,7 @@ enum status sparling_warm_start(struct method_run *run, const struct snapshot_re
 enum status sparling_begin_evaluation(struct method_run *run, const struct method_evaluation *what, struct error *err);
 /* The folder evaluation/verdict defines the table of the method's findings (findings.c) and sparling_judge() (judge.c),
  * which is the judge() of method.h. */
-enum { SPARLING_FINDINGS = 27 };
+enum { SPARLING_FINDINGS = 30 };
 extern const struct finding_code sparling_findings[SPARLING_FINDINGS];
 enum status sparling_judge(struct method_run *run, struct findings *findings, struct error *err);
 enum status sparling_result(struct method_run *run, const struct sink *out, struct error *err);

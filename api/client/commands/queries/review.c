@@ -16,7 +16,7 @@ static const struct config_field options[] = {
     OPTION_TEXT("answers", "FILE", "send the answers of a file: JSON of --format answers, or of Label Studio"),
     OPTIONS_END,
 };
-static const char *const parameters[] = {"count", "seed", "samples", "checkpoint", NULL};
+static const char *const parameters[] = {"count", "seed", "samples", "checkpoint", "false-marks", NULL};
 
 enum { BODY_MOST = 16 << 20 };
 
@@ -245,9 +245,6 @@ static int review_run(struct ctl *ctl, const struct options *args)
     buf_init(&path, 4096);
     buf_format(&path, "/v1/jobs/%s/review", id);
     ctl_add_query(&path, args, parameters);
-    if (options_has(args, "false-marks"))
-        buf_format(&path, "%sfalse_marks=%s", memchr(path.data, '?', path.size) ? "&" : "?",
-                   options_value(args, "false-marks"));
     buf_append(&path, "", 1);
     code = run_with(ctl, args, path.data);
     buf_close(&path);

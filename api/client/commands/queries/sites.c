@@ -17,16 +17,26 @@
         OPTION_TEXT("format", "NAME",                                                                                  \
                     "format of the answer (by the ending of --output; without an ending, the query's first one)")
 
+/* clang-format off */
+#define SCAN_OPTIONS \
+    OPTION_TEXT("input", "FILE", "sequences of any length, or with --genome regions, instead of the job's data set"), \
+    OPTION_TEXT("genome", "NAME", "for regions: name of the genome, a folder that the operator has set up"), \
+    OPTION_TEXT("window", "N", "for regions: length of the window around each summit or middle (0, the whole region)"), \
+    RECORD_OPTIONS, \
+    OPTION_TEXT("coordinates", "HOW", \
+                "how to read names such as chr1:100-200. record: not as a place; bedtools: a place counted from 0; " \
+                "ucsc: a place " \
+                "counted from 1; a name that contains no place is read like record (record)"), \
+    OPTION_TEXT("channel", "K", "only this channel (all)")
+/* clang-format on */
 static const struct config_field options[] = {
-    OPTION_TEXT("input", "FILE", "sequences of any length, or with --genome regions, instead of the job's data set"),
-    OPTION_TEXT("genome", "NAME", "for regions: name of the genome, a folder that the operator has set up"),
-    OPTION_TEXT("window", "N", "for regions: length of the window around each summit or middle (0, the whole region)"),
-    RECORD_OPTIONS,
-    OPTION_TEXT("coordinates", "HOW",
-                "how to read names such as chr1:100-200. record: not as a place; bedtools: a place counted from 0; "
-                "ucsc: a place "
-                "counted from 1; a name that contains no place is read like record (record)"),
-    OPTION_TEXT("channel", "K", "only this channel (all)"),
+    SCAN_OPTIONS,
+    OPTION_TEXT("false-marks", "SHARE", "only sites of which at most this share is expected to be false; they get q"),
+    FILE_OPTIONS,
+    OPTIONS_END,
+};
+static const struct config_field signal_options[] = {
+    SCAN_OPTIONS,
     FILE_OPTIONS,
     OPTIONS_END,
 };
@@ -76,8 +86,8 @@ static const char *answer_type(struct ctl *ctl, const struct options *args, cons
 }
 
 /* Options that motifctl passes on as parameters of the queries. */
-static const char *const parameters[] = {"coordinates", "channel", "checkpoint", "set", "samples",
-                                         "first",       "genome",  "window",     NULL};
+static const char *const parameters[] = {"coordinates", "channel", "checkpoint", "set",         "samples",
+                                         "first",       "genome",  "window",     "false-marks", NULL};
 
 static int commands_sites_fail(struct ctl *ctl, const char *file, const char *why)
 {
@@ -273,10 +283,12 @@ const struct command command_sites = {
             "whose records may be\nas long as a chromosome. A site has the start, end and strand of its channel's "
             "matrix; its score is its activation divided by\nthe channel's largest, times 1000. --format json, or "
             "--json, writes the document of the server.",
-    .example = "  motifctl sites latest --output sites.bed\n"
-               "  motifctl sites latest --input chr8.fa --output chr8.narrowPeak\n"
-               "  motifctl sites latest --input peaks.fa --coordinates bedtools --channel 3\n"
-               "  motifctl sites latest --input peaks.narrowPeak --genome hg38 --window 200",
+    .example =
+        "  motifctl sites latest --output sites.bed\n"
+        "  motifctl sites latest --false-marks 0.1 --output sites.bed     at most 10 % are expected to be false\n"
+        "  motifctl sites latest --input chr8.fa --output chr8.narrowPeak\n"
+        "  motifctl sites latest --input peaks.fa --coordinates bedtools --channel 3\n"
+        "  motifctl sites latest --input peaks.narrowPeak --genome hg38 --window 200",
     .options = options,
     .least = 1,
     .most = 1,
@@ -293,7 +305,7 @@ const struct command command_signal = {
         "The sequences are those of the job's data set, or of a file.",
     .example = "  motifctl signal latest --channel 3 --input chr8.fa --output chr8.bw\n"
                "  motifctl signal latest --set test --output test.bedGraph",
-    .options = options,
+    .options = signal_options,
     .least = 1,
     .most = 1,
     .run = run_signal,

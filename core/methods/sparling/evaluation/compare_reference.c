@@ -382,8 +382,12 @@ enum status reference_pass_train(struct method_run *run, bool *done, struct erro
         compare_numbers(f, p);
     else
         status = compare_labels(f, p, domain_groups(&run->domain) > 1, err);
-    reference_pass_drop(&run->evaluation);
     return status;
+}
+
+struct reference *reference_pass_model(const struct evaluation *evaluation)
+{
+    return evaluation->reference.pass ? evaluation->reference.pass->reference : NULL;
 }
 
 void reference_figures_result(const struct method_run *run, const struct sink *out)

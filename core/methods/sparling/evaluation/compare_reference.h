@@ -53,6 +53,8 @@ int64_t reference_pass_samples(const struct method_run *run);
 struct batch_request reference_pass_request(const struct method_run *run, int64_t first);
 enum status reference_pass_add(struct method_run *run, const struct batch *batch, struct error *err);
 enum status reference_pass_train(struct method_run *run, bool *done, struct error *err);
+/* The trained reference, until reference_pass_drop(); NULL: there is none. */
+struct reference *reference_pass_model(const struct evaluation *evaluation);
 void reference_pass_drop(struct evaluation *evaluation);
 
 /* Bytes that the reference needs at most, for the estimate of a run's memory. */

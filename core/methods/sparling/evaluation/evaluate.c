@@ -106,6 +106,7 @@ enum status evaluation_begin(struct method_run *run, int64_t seed, int64_t motif
     evidence_clear(run);
     extents_clear(run);
     negatives_begin(run);
+    marked_evidence_clear(run);
     if (stages && list->count) {
         enum status status = list->count(list->context, &count, err);
         if (status)
@@ -207,6 +208,8 @@ int64_t evaluation_part_samples(const struct method_run *run, int64_t part)
         return run->evaluation.at == run->evaluation.rows - 1 ? extents_truth_samples(run) : 0;
     case PART_REFERENCE:
         return reference_pass_samples(run);
+    case PART_MARKED:
+        return marked_evidence_samples(run);
     case PART_NEGATIVES:
         return run->evaluation.at == run->evaluation.rows - 1 ? negatives_samples(run) : 0;
     case PARTS:
@@ -335,6 +338,8 @@ static enum status finish_part(struct method_run *run, bool *done, struct error 
     while (e->part < PARTS && evaluation_part_samples(run, e->part) == 0);
     if (e->part < PARTS)
         return STATUS_OK;
+    reference_pass_drop(e);
+    marked_evidence_drop(run);
     e->part = PART_TEST;
     if (e->at + 1 < e->rows) {
         e->at++;
@@ -399,6 +404,8 @@ enum status evaluation_piece(struct method_run *run, bool *done, struct error *e
         status = analysis_single(run, network, e->position, now.count, err);
     } else if (e->part == PART_NEGATIVES) {
         status = negatives_piece(run, &after, err);
+    } else if (e->part == PART_MARKED) {
+        status = marked_evidence_piece(run, &after, &last, err);
     } else if (e->part == PART_PERTURB) {
         status = analysis_perturb(run, network, e->position, now.count, err);
         last |= e->analysis.tried == run->config.perturb_samples;

@@ -10,6 +10,7 @@
 #include "core/methods/sparling/evaluation/chance.h"
 #include "core/methods/sparling/evaluation/compare_reference.h"
 #include "core/methods/sparling/evaluation/extents.h"
+#include "core/methods/sparling/evaluation/marked_evidence.h"
 #include "core/methods/sparling/evaluation/motif_counts.h"
 #include "core/methods/sparling/evaluation/verdict/evidence.h"
 #include "core/metrics/clusters.h"
@@ -50,7 +51,8 @@ enum evaluation_part {
     PART_CHANCE,
     PART_BOXES,
     PART_NEGATIVES,
-    PART_REFERENCE,
+    PART_REFERENCE, /* its model lives until the end of the next part */
+    PART_MARKED,
     PARTS
 };
 
@@ -77,6 +79,7 @@ struct evaluation {
     struct extents extents;
     struct chance chance;
     struct reference_figures reference;
+    struct marked_evidence marked;
     struct negatives negatives;       /* for the error rates of queries */
     struct measured *measured;        /* not saved: PART_NEGATIVES in progress, which a loaded run repeats */
     struct chance_samples *collected; /* not saved: a loaded run repeats the current part */

@@ -78,6 +78,10 @@ extern const char *const sites_sets[]; /* names of the sets; NULL ends the list 
             "contains no place has positions of the record in each case.")                                             \
     INTEGER(channel, "-1", -1, 4095, "", EVALUATION, BASIC, NULL,                                                      \
             "Channel of the sites or of the signal; -1: the sites of all channels, or their largest activation.")
+#define RATED_LIST                                                                                                     \
+    REAL_IN(false_marks, "0", 0, 1, false, true, "", EVALUATION, BASIC, NULL,                                          \
+            "Largest expected share of false sites: the answer has only sites whose q is at most this, and takes "     \
+            "twice as long; a larger share keeps more sites, and 0 keeps all without q.")
 #define REGIONS_LIST                                                                                                   \
     TEXT(genome, "", "", EVALUATION, BASIC, NULL,                                                                      \
             "For a body of regions in BED: name of the genome, a folder of the operator with genome.fa and its "       \
@@ -87,7 +91,7 @@ extern const char *const sites_sets[]; /* names of the sets; NULL ends the list 
             "model more bases, and 0 takes the whole region.")
 /* clang-format on */
 struct sites_parameters {
-#define FIELDS_LIST RECORDS_LIST WHERE_LIST REGIONS_LIST
+#define FIELDS_LIST RECORDS_LIST WHERE_LIST RATED_LIST REGIONS_LIST
 #include "core/methods/shared/field_members.inc"
 };
 /* Parameters of the query "rules". */
@@ -166,7 +170,7 @@ struct mark_parameters {
 /* Parameters of the query "evidence". */
 /* clang-format off */
 #define EVIDENCE_LIST                                                                                                  \
-    INTEGER(samples, "100", 1, 1000, "inputs", EVALUATION, BASIC, NULL,                                                \
+    INTEGER(samples, "200", 1, 1000, "inputs", EVALUATION, BASIC, NULL,                                                \
             "Number of inputs of the test part; more inputs give narrower intervals and take longer.")                 \
     INTEGER(per_name, "50", 1, 1000, "inputs", EVALUATION, BASIC, NULL,                                                \
             "Largest number of inputs that are changed for each name; more give narrower intervals and take longer.")  \

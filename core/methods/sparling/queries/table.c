@@ -86,20 +86,34 @@ static const struct config_field name_rules_fields[] = {
 static const struct config_table name_rules_table = CONFIG_TABLE(name_rules_fields, struct name_rules_parameters);
 static const struct config_field sites_fields[] = {
 #define FIELD_STRUCT struct sites_parameters
-#define FIELDS_LIST RECORDS_LIST WHERE_LIST
+#define FIELDS_LIST RECORDS_LIST WHERE_LIST RATED_LIST
 #include "core/methods/shared/field_rows.inc"
 };
 static const struct config_field where_fields[] = {
+#define FIELD_STRUCT struct sites_parameters
+#define FIELDS_LIST WHERE_LIST RATED_LIST REGIONS_LIST
+#include "core/methods/shared/field_rows.inc"
+};
+static const struct config_field signal_fields[] = {
+#define FIELD_STRUCT struct sites_parameters
+#define FIELDS_LIST RECORDS_LIST WHERE_LIST
+#include "core/methods/shared/field_rows.inc"
+};
+static const struct config_field signal_where_fields[] = {
 #define FIELD_STRUCT struct sites_parameters
 #define FIELDS_LIST WHERE_LIST REGIONS_LIST
 #include "core/methods/shared/field_rows.inc"
 };
 static const struct config_table sites_table = CONFIG_TABLE(sites_fields, struct sites_parameters);
 static const struct config_table where_table = CONFIG_TABLE(where_fields, struct sites_parameters);
+static const struct config_table signal_table = CONFIG_TABLE(signal_fields, struct sites_parameters);
+static const struct config_table signal_where_table = CONFIG_TABLE(signal_where_fields, struct sites_parameters);
 
 static const struct method_text site_texts[] = {
-    {"text/x-bed", "The sites as BED6; the score is in [0, 1000].", sparling_sites_bed},
-    {"text/x-narrowpeak", "The sites as narrowPeak, with the activation as signalValue.", sparling_sites_narrow_peak},
+    {"text/x-bed", "The sites as BED6; the score is in [0, 1000], with false_marks it is -10 log10 q.",
+     sparling_sites_bed},
+    {"text/x-narrowpeak", "The sites as narrowPeak, with the activation as signalValue, and -log10 of p and q.",
+     sparling_sites_narrow_peak},
     {"text/x-gff3", "The sites as GFF3.", sparling_sites_gff3},
 };
 static const struct method_text signal_texts[] = {
@@ -264,7 +278,7 @@ const struct method_query sparling_queries[SPARLING_QUERIES] = {
      .meaning = "The activation of a channel, or the largest of all, along the sequences of the job's data set",
      .verb = METHOD_GET,
      .takes = METHOD_TAKES_NOTHING,
-     .parameters = &sites_table,
+     .parameters = &signal_table,
      .texts = signal_texts,
      .text_count = sizeof signal_texts / sizeof signal_texts[0]},
     {.name = "signal",
@@ -272,7 +286,7 @@ const struct method_query sparling_queries[SPARLING_QUERIES] = {
      .verb = METHOD_POST,
      .takes = METHOD_TAKES_FILE,
      .files = sequence_files,
-     .parameters = &where_table,
+     .parameters = &signal_where_table,
      .texts = signal_texts,
      .text_count = sizeof signal_texts / sizeof signal_texts[0]},
 };
@@ -349,7 +363,8 @@ const struct method_schema sparling_schemas[SPARLING_SCHEMAS] = {
      "id text, name text?, p number, evalue number, qvalue number, offset integer, overlap integer, strand text", NULL,
      false},
     {"Site",
-     "record text, start integer, end integer, strand text, channel integer, name text, score integer, value number",
+     "record text, start integer, end integer, strand text, channel integer, name text, score integer, value number, "
+     "p number?, *q number",
      NULL, false},
     {"PairChannel", "channel integer, name text", NULL, false},
     {"PairShare", "share number, expected number, p number", NULL, false},

@@ -275,7 +275,18 @@ static double train(bool letters, struct thread_pool *with, int *answers, const 
         for (int k = 0; k < length; k++)
             answers[i] |= 1 << label[k];
         right += answers[i] == truth[TRAIN + CHECK + i];
+        /* A sample that was not added has the same answer. */
+        int32_t again[2];
+        int read;
+        assert_int_equal(reference_read(r, planes + (size_t)(TRAIN + CHECK + i) * size, again, &read, &err), STATUS_OK);
+        assert_int_equal(read, length);
+        assert_memory_equal(again, label, (size_t)length * sizeof *label);
     }
+    float strange[LETTERS * COLS] = {0.5F};
+    int32_t name[2];
+    int names;
+    if (letters)
+        assert_int_equal(reference_read(r, strange, name, &names, &err), STATUS_INVALID);
     *kind = reference_kind(r);
     reference_destroy(r);
     free(planes);
@@ -443,6 +454,10 @@ static void failed_allocations_are_reported(void **state)
             status = reference_add(r, planes, 20, &err);
         for (bool done = false; !status && !done;)
             status = reference_step(r, &done, &err);
+        int32_t label[2];
+        int length;
+        if (!status)
+            status = reference_read(r, planes, label, &length, &err);
         bool failed = fault_happened();
         reference_destroy(r);
         assert_int_equal(status, failed ? STATUS_NO_MEMORY : STATUS_OK);

@@ -157,5 +157,6 @@ void evidence_result(const struct method_run *run, const struct sink *out)
         sink_number(out, numbers[i].name, numbers[i].value);
     write_tokens(run, out);
     write_curve(e, out);
+    marked_evidence_result(run, out);
     sink_end_object(out);
 }

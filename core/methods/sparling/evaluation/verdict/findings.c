@@ -109,6 +109,20 @@ const struct finding_code sparling_findings[SPARLING_FINDINGS] = {
          "channel marks: they are hardly ever apart, or the channel marks less without the other name. Motifs of "
          "this channel have no error rate.",
          "motifctl datasets put NEW-NAME FILE"},
+    [NOT_SUFFICIENT] =
+        {"not-sufficient", FINDING_NOTE, VERDICT_LEARNED,
+         "In less than 80 % of the inputs that were tested (at a confidence of 95 %), the marked extents "
+         "of a name alone let the model read it, so it needs something else too.",
+         "motifctl get JOB result.evidence.names"},
+    [NOT_NECESSARY] = {"not-necessary", FINDING_NOTE, VERDICT_LEARNED,
+                       "In more than half of the inputs that were tested (at a confidence of 95 %), the model or the "
+                       "reference still reads a name without its marked extents, so a part of its evidence is "
+                       "elsewhere.",
+                       "motifctl get JOB result.evidence.names"},
+    [BESIDE] = {"beside", FINDING_WARNING, VERDICT_PARTLY,
+                "The marked extents of a name are neither sufficient nor necessary, and tell the model no more than "
+                "random extents of the same size: they lie beside the evidence.",
+                "motifctl get JOB result.evidence.names"},
     [ARTIFACT] = FINDING_ARTIFACT_FAILED,
 };
 

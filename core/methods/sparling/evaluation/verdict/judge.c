@@ -599,6 +599,7 @@ enum status judge_tokens(struct method_run *run, struct findings *findings, stru
     if (!shape->positions && s->trained > 0) {
         judge_use(run, findings);
         judge_together(run, findings);
+        judge_marks(run, findings);
     }
     judge_stages(run, findings);
     judge_reference(run, findings);

@@ -65,6 +65,9 @@ enum {
     NO_EFFECT,
     ABSENCE,
     TOGETHER,
+    NOT_SUFFICIENT,
+    NOT_NECESSARY,
+    BESIDE,
     ARTIFACT
 };
 
@@ -89,6 +92,9 @@ void next_seed(const struct method_run *run, struct findings *findings);
 
 /* The finding about the plain model that was trained on the same data (compare_reference.h). */
 void judge_reference(const struct method_run *run, struct findings *findings);
+
+/* The findings about the evidence in the marked extents (evaluation/marked_evidence.h). */
+void judge_marks(const struct method_run *run, struct findings *findings);
 
 /* Defined in judge.c: findings about channels that are unused or mark the same positions, about the training, and about
  * the range of inputs. */

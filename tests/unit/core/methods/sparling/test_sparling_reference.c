@@ -57,6 +57,13 @@ static void look(void *context, struct method_run *run)
     assert_int_equal(r->label.reference - r->label.model, lround((r->exact - row->exact) * (double)r->samples));
     assert_true(r->label.reference >= r->names[0].reference); /* a repeated name makes a label wrong, not the name */
     assert_null(r->pass);
+    const struct marked_evidence *m = &run->evaluation.marked;
+    assert_null(m->pass);
+    assert_int_equal(m->samples, row->test_samples);
+    /* Each input with the name counts once. */
+    int64_t counted = m->names[0].model.inputs + m->names[0].unread + m->names[0].unmarked;
+    assert_true(counted > m->samples / 3 && counted < m->samples);
+    assert_true(m->names[0].reference.inputs <= m->names[0].model.inputs);
     ++*(int *)context;
 }
 
@@ -96,11 +103,16 @@ static void the_reference_is_trained_on_the_same_division(void **state)
     if (run_env_run(&plan, &one, &steps, &err))
         fail_msg("%s %s", err.pointer, err.message);
     plan.threads = 3;
-    plan.every = steps - 2; /* the run is loaded while the reference is trained, and trains it again */
-    if (run_env_run(&plan, &two, &steps, &err))
-        fail_msg("%s %s", err.pointer, err.message);
-    assert_memory_equal(one.state, two.state, sizeof one.state);
-    assert_int_equal(looked, 2);
+    /* The run is loaded while the marks are tested, which needs the reference, and while the reference is trained: it
+     * is trained again. The last steps test the marks of one input each. */
+    const int every[] = {steps - 2, steps - (int)c.test_samples - 2};
+    for (int i = 0; i < 2; i++) {
+        plan.every = every[i];
+        if (run_env_run(&plan, &two, &steps, &err))
+            fail_msg("%s %s", err.pointer, err.message);
+        assert_memory_equal(one.state, two.state, sizeof one.state);
+    }
+    assert_int_equal(looked, 3);
 }
 
 int main(void)
