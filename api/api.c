@@ -169,6 +169,7 @@ static void api_begin(struct exchange *x, struct api *api, const struct api_requ
     x->request = request;
     x->response = response;
     x->query.count = 0;
+    x->noted = false;
     response_init(response, request);
     if (response->id[0] == '\0') {
         unsigned char random[12];
@@ -236,6 +237,7 @@ static void api_finish(struct exchange *x, const struct timespec *start)
         response_header(response, "Cache-Control", "%s",
                         api_response_header(response, "ETag") != NULL ? "no-cache" : "no-store");
     }
+    audit_refusal(x);
     response->seconds = seconds_since(start);
     bool head = x->request->method != NULL && strcmp(x->request->method, "HEAD") == 0;
     counters_add(x->api->counters, x->match.route, head, response->status, response->seconds);
@@ -390,6 +392,8 @@ bool api_admit(struct api *api, const struct api_request *request, struct api_re
     struct exchange x;
     api_begin(&x, api, request, response);
     *body_limit = 0;
+    if (request->signed_token)
+        audit_signed_token(&x);
     if (!admit(&x)) {
         api_finish(&x, &start);
         return false;
@@ -438,10 +442,9 @@ void api_handle(struct api *api, const struct api_request *request, struct api_r
             request->upload == NULL) {
             respond_problem(&x, PROBLEM_BAD_REQUEST, "A body is needed.");
         } else {
-            bool noted;
-            if (audit_begin(&x, &noted) && rights_admit(&x))
+            if (audit_begin(&x) && rights_admit(&x))
                 x.match.route->handle(&x);
-            if (noted)
+            if (x.noted)
                 audit_end(&x);
         }
     }

@@ -1,5 +1,5 @@
 /* The audit log. api.c records a request before its handler runs and completes the entry afterwards; GET /v1/audit
- * lists the entries. */
+ * lists the entries. Complete entries also go to the process, which may pass them on to a file or to syslog. */
 #include "api/audit.h"
 
 #include <stdint.h>
@@ -9,49 +9,20 @@
 
 #include "api/http/cursor.h"
 #include "api/http/exchange.h"
+#include "api/http/service.h"
+#include "core/base/hash.h"
+#include "core/base/work.h"
 #include "storage/storage.h"
 
 #define FILTER "audit"
 #define STUDIES "/v1/studies/"
+#define ENTRY_MAX 4096
+#define REFUSAL_MS 600000
+#define SIGNED_MS 3600000
 
 static void copy_text(char *to, size_t room, const char *text)
 {
     (void)snprintf(to, room, "%s", text != NULL ? text : "");
-}
-
-/* A request that cannot be recorded is refused, so that no change is missing from the log. */
-bool audit_begin(struct exchange *x, bool *noted)
-{
-    struct storage_audit entry = {.time = 0};
-    struct error err;
-    *noted = false;
-    if (x->match.route->scope <= API_SCOPE_READ || x->match.route->scope == API_SCOPE_TRAINER ||
-        strcmp(x->match.route->method, "GET") == 0) /* not recorded: reading requests, and requests of trainers */
-        return true;
-    error_clear(&err);
-    copy_text(entry.who, sizeof entry.who, x->request->who);
-    copy_text(entry.peer, sizeof entry.peer, x->request->peer);
-    copy_text(entry.request, sizeof entry.request, x->response->id);
-    copy_text(entry.method, sizeof entry.method, x->request->method);
-    copy_text(entry.target, sizeof entry.target, x->request->target);
-    if (storage_audit_begin(x->api->options.storage, &entry, &err)) {
-        respond_error(x, &err);
-        return false;
-    }
-    *noted = true;
-    return true;
-}
-
-/* Adds the status of the response to the entry. If the request has created a job or a study, also adds its id, which is
- * the end of the Location header. */
-void audit_end(struct exchange *x)
-{
-    const char *location = api_response_header(x->response, "Location"), *made = "";
-    if (location != NULL && strncmp(location, "/v1/jobs/", 9) == 0 && strlen(location + 9) == STORAGE_ID - 1)
-        made = location + 9;
-    else if (location != NULL && strncmp(location, STUDIES, 12) == 0 && strlen(location + 12) == STORAGE_ID - 1)
-        made = location + 12;
-    (void)storage_audit_end(x->api->options.storage, x->response->id, x->response->status, made, NULL);
 }
 
 static void entry_document(const struct sink *out, const struct storage_audit *entry)
@@ -72,6 +43,124 @@ static void entry_document(const struct sink *out, const struct storage_audit *e
     sink_text(out, "study", entry->made[0] != '\0' && of_study ? entry->made : NULL);
     sink_end_object(out);
 }
+
+/* Passes a complete entry to the process. */
+static void export_entry(const struct api *api, const struct storage_audit *entry)
+{
+    const struct api_daemon *daemon = &api->options.daemon;
+    struct json_sink json;
+    struct buf line;
+    if (daemon->audited == NULL)
+        return;
+    buf_init(&line, ENTRY_MAX);
+    json_sink_init(&json, &line);
+    entry_document(&json.sink, entry);
+    buf_text(&line, "\n");
+    if (!line.failed)
+        daemon->audited(daemon->context, line.data, line.size);
+    buf_close(&line);
+}
+
+static void describe(const struct exchange *x, struct storage_audit *entry)
+{
+    *entry = (struct storage_audit){.time = now_ms()};
+    copy_text(entry->who, sizeof entry->who, x->request->who);
+    copy_text(entry->peer, sizeof entry->peer, x->request->peer);
+    copy_text(entry->request, sizeof entry->request, x->response->id);
+    copy_text(entry->method, sizeof entry->method, x->request->method);
+    copy_text(entry->target, sizeof entry->target, x->request->target);
+}
+
+/* A request that cannot be recorded is refused, so that no change is missing from the log. */
+bool audit_begin(struct exchange *x)
+{
+    struct storage_audit entry;
+    struct error err;
+    if (x->match.route->scope <= API_SCOPE_READ || x->match.route->scope == API_SCOPE_TRAINER ||
+        strcmp(x->match.route->method, "GET") == 0) /* not recorded: reading requests, and requests of trainers */
+        return true;
+    error_clear(&err);
+    describe(x, &entry);
+    if (storage_audit_begin(x->api->options.storage, &entry, &err)) {
+        respond_error(x, &err);
+        return false;
+    }
+    x->noted = true;
+    return true;
+}
+
+/* Adds the status of the response to the entry. If the request has created a job or a study, also adds its id, which is
+ * the end of the Location header. */
+void audit_end(struct exchange *x)
+{
+    const char *location = api_response_header(x->response, "Location"), *made = "";
+    struct storage_audit entry;
+    if (location != NULL && strncmp(location, "/v1/jobs/", 9) == 0 && strlen(location + 9) == STORAGE_ID - 1)
+        made = location + 9;
+    else if (location != NULL && strncmp(location, STUDIES, 12) == 0 && strlen(location + 12) == STORAGE_ID - 1)
+        made = location + 12;
+    (void)storage_audit_end(x->api->options.storage, x->response->id, x->response->status, made, NULL);
+    describe(x, &entry);
+    entry.status = x->response->status;
+    copy_text(entry.made, sizeof entry.made, made);
+    export_entry(x->api, &entry);
+}
+
+/* ---- refusals and sign-ins -------------------------------------------------------------------------------- */
+
+static void record(const struct exchange *x, const struct storage_audit *entry)
+{
+    if (storage_audit_begin(x->api->options.storage, entry, NULL) == STATUS_OK)
+        (void)storage_audit_end(x->api->options.storage, entry->request, entry->status, "", NULL);
+    export_entry(x->api, entry);
+}
+
+static uint64_t hash_caller(const struct storage_audit *entry)
+{
+    unsigned char digest[HASH_BYTES];
+    char text[sizeof entry->who + sizeof entry->peer + 8];
+    uint64_t hash;
+    (void)snprintf(text, sizeof text, "%d %s %s", entry->status, entry->peer, entry->who);
+    hash_bytes(text, strlen(text), digest);
+    memcpy(&hash, digest, sizeof hash);
+    return hash;
+}
+
+void audit_refusal(struct exchange *x)
+{
+    struct storage_audit entry;
+    const int64_t now = work_now_ms();
+    if ((x->response->status != 401 && x->response->status != 403) || x->noted)
+        return;
+    describe(x, &entry);
+    entry.status = x->response->status;
+    _Atomic int64_t *until = &x->api->audited.refused_until[hash_caller(&entry) % AUDIT_SLOTS];
+    int64_t seen = atomic_load(until);
+    if (now < seen || !atomic_compare_exchange_strong(until, &seen, now + REFUSAL_MS))
+        return;
+    record(x, &entry);
+}
+
+void audit_signed_token(struct exchange *x)
+{
+    struct audit_recent *recent = &x->api->audited;
+    struct storage_audit entry;
+    const int64_t now = work_now_ms();
+    describe(x, &entry);
+    entry.status = 200;
+    const uint64_t hash = hash_caller(&entry);
+    const size_t slot = hash % AUDIT_SLOTS;
+    if (atomic_load(&recent->signed_in[slot]) == hash && now < atomic_load(&recent->signed_until[slot]))
+        return;
+    atomic_store(&recent->signed_in[slot], hash);
+    atomic_store(&recent->signed_until[slot], now + SIGNED_MS);
+    copy_text(entry.method, sizeof entry.method, "sign-in");
+    copy_text(entry.target, sizeof entry.target, "token");
+    (void)snprintf(entry.request, sizeof entry.request, "%.32s-signin", x->response->id);
+    record(x, &entry);
+}
+
+/* ---- the list --------------------------------------------------------------------------------------------- */
 
 void audit_list(struct exchange *x)
 {

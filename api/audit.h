@@ -1,17 +1,33 @@
-/* The audit log: it records every request that can change something, with the caller, before and after the handler
- * runs. */
+/* The audit log: every request that can change something, before and after its handler runs; refusals; and sign-ins.
+ *
+ * Anybody can provoke refusals, and the log keeps a number of entries, so further refusals of the same caller count as
+ * one for REFUSAL_MS: a flood cannot drive the changes out of the log. /metrics counts all answers. */
 #ifndef MOTIF_API_AUDIT_H
 #define MOTIF_API_AUDIT_H
 
+#include <stdatomic.h>
 #include <stdbool.h>
+#include <stdint.h>
 
 struct exchange;
 
-/* Records the request if its route can change something. *noted is then true, and audit_end() must follow. If the
+/* What was recorded lately. A slot belongs to the caller whose hash selects it. */
+#define AUDIT_SLOTS 128
+struct audit_recent {
+    _Atomic int64_t refused_until[AUDIT_SLOTS]; /* monotonic ms */
+    _Atomic uint64_t signed_in[AUDIT_SLOTS];    /* hash of the caller */
+    _Atomic int64_t signed_until[AUDIT_SLOTS];
+};
+
+/* Records the request if its route can change something, and sets x->noted; audit_end() must then follow. If the
  * request cannot be recorded, it must not change anything: the function responds and returns false. */
-bool audit_begin(struct exchange *x, bool *noted);
+bool audit_begin(struct exchange *x);
 /* Adds the status of the response and the job that the request created. */
 void audit_end(struct exchange *x);
+/* Records a response with status 401 or 403 to a request that audit_begin() did not record. */
+void audit_refusal(struct exchange *x);
+/* Records that a person used a token of an issuer, once an hour for each address. */
+void audit_signed_token(struct exchange *x);
 /* Handler of GET /v1/audit. */
 void audit_list(struct exchange *x);
 

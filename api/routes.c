@@ -622,7 +622,7 @@ const struct api_route api_routes[] = {
     GET(RIGHT_NOTHING, "/v1/usage", "showUsage", API_SCOPE_READ, usage_query, usage_answers, usage_show,
         "What the caller uses and may use; for managers and administrators also what the members of the team use"),
     GET(RIGHT_NOTHING, "/v1/audit", "listAudit", API_SCOPE_ADMIN, audit_query, audit_answers, audit_list,
-        "Audit log: requests that change something, and who sent them"),
+        "Audit log: requests that change something, refusals and sign-ins, and who sent them"),
     GET(RIGHT_NOTHING, "/v1/tokens", "listTokens", API_SCOPE_OPERATOR, NULL, token_list_answers, tokens_handle,
         "List tokens, for `motifd token`"),
     {"POST", "/v1/tokens", "createToken", "Create a token, for `motifd token`", API_SCOPE_OPERATOR, 0, false, NULL,

@@ -186,6 +186,12 @@ static enum status tokens(void *context, const struct api_token_request *request
     return status;
 }
 
+static void audited(void *context, const char *line, size_t bytes)
+{
+    struct daemon *daemon = context;
+    audit_file_line(daemon->audit_file, line, bytes);
+}
+
 struct api_daemon api_daemon_table(struct daemon *daemon)
 {
     return (struct api_daemon){
@@ -201,5 +207,6 @@ struct api_daemon api_daemon_table(struct daemon *daemon)
         .trained = trained,
         .saved = saved,
         .tokens = tokens,
+        .audited = daemon->audit_file != NULL ? audited : NULL,
     };
 }

@@ -282,7 +282,37 @@ static enum status start_storage(struct daemon *daemon, struct error *err)
         return status;
     tokens_key_remove(options.path); /* a killed daemon leaves its key */
     status = streams_start(daemon->streams, daemon->storage, err);
-    return status ? status : auth_init(&daemon->auth, daemon->storage, daemon->loopback, daemon->settings->token, err);
+    if (status)
+        return status;
+    bool signs_in = daemon->settings->oidc_issuer[0] != '\0' || daemon->settings->trusted_proxy[0] != '\0';
+    status = auth_init(&daemon->auth, daemon->storage, daemon->loopback || signs_in, daemon->settings->token, err);
+    if (!status && signs_in)
+        auth_demand(&daemon->auth);
+    return status;
+}
+
+/* Starts to accept the tokens of the issuer, if --oidc-issuer is set. */
+static enum status start_signin(struct daemon *daemon, struct error *err)
+{
+    const struct settings *settings = daemon->settings;
+    const struct provider_options options = {.issuer = settings->oidc_issuer,
+                                             .client = settings->oidc_client,
+                                             .audiences = settings->oidc_audience,
+                                             .algorithms = settings->oidc_algorithms,
+                                             .skew = settings->oidc_skew_seconds,
+                                             .refetch_seconds = settings->oidc_refetch_seconds,
+                                             .claims = {.name_claim = settings->oidc_name_claim,
+                                                        .team_claim = settings->oidc_team_claim,
+                                                        .role_claim = settings->oidc_role_claim,
+                                                        .teams = settings->signin_teams,
+                                                        .roles = settings->signin_roles},
+                                             .journal = daemon->journal};
+    if (settings->oidc_issuer[0] == '\0')
+        return STATUS_OK;
+    enum status status = provider_start(&options, &daemon->provider, err);
+    daemon->auth.signed_context = daemon->provider;
+    daemon->auth.identify_signed = status ? NULL : provider_identify;
+    return status;
 }
 
 /* Reads the certificate at the start and at SIGHUP. Logs a warning if other users can read the key. */
@@ -337,6 +367,11 @@ static enum status start_http(struct daemon *daemon, struct error *err)
                       .rate = settings->body_rate},
         .api = daemon->api,
         .auth = &daemon->auth,
+        .proxy = {.trusted = settings->trusted_proxy,
+                  .user_header = settings->proxy_user_header,
+                  .team_header = settings->proxy_team_header,
+                  .role_header = settings->proxy_role_header,
+                  .claims = {.teams = settings->signin_teams, .roles = settings->signin_roles}},
         .journal = daemon->journal,
         .streams = daemon->streams,
     };
@@ -407,6 +442,14 @@ static enum status start(struct daemon *daemon, struct error *err)
     status = start_notices(daemon, err);
     if (status)
         return status;
+    status = start_signin(daemon, err);
+    if (status)
+        return status;
+    if (daemon->settings->audit_log[0] != '\0') {
+        status = audit_file_open(daemon->settings->audit_log, daemon->journal, &daemon->audit_file, err);
+        if (status)
+            return status;
+    }
     status = crash_prepare(daemon->settings->db, daemon->facts.build, err); /* a file beside the database */
     if (status)
         return status;
@@ -558,6 +601,8 @@ static void stop(struct daemon *daemon)
     notices_stop(daemon->notices);
     storage_close(daemon->storage);
     notices_destroy(daemon->notices);
+    audit_file_close(daemon->audit_file);
+    provider_stop(daemon->provider);
     streams_destroy(daemon->streams);
     deadline_stop();
     journal_close(daemon->journal);

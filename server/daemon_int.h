@@ -11,9 +11,11 @@
 #include "trainer/facts.h"
 #include "server/http/http.h"
 #include "server/notices/notices.h"
+#include "server/process/audit_file.h"
 #include "server/process/journal.h"
 #include "server/scheduler.h"
 #include "server/settings/settings.h"
+#include "server/signin/provider.h"
 #include "server/http/streams.h"
 #include "storage/storage.h"
 
@@ -25,6 +27,8 @@ struct daemon {
     struct storage *storage;
     struct streams *streams;
     struct auth auth;
+    struct audit_file *audit_file; /* NULL without --audit-log */
+    struct provider *provider;     /* NULL without --oidc-issuer */
     struct facts facts;
     char maker[256];
     const struct kernels *kernels;

@@ -34,6 +34,7 @@ struct exchange {
     struct query_ticket *ticket; /* of a query that computes (queries.h); else unset */
     struct json_sink json;       /* writes to response->body */
     const struct sink *out;      /* &json.sink: handlers write the document to it with sink_*() */
+    bool noted;                  /* the audit log has the request (audit.h) */
 };
 
 /* ---- reading the request ---- */

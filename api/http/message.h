@@ -56,6 +56,7 @@ struct api_request {
     enum api_scope scope;      /* scope of the caller's token; ADMIN if the daemon needs no tokens */
     /* who: name of the client's token; team: its team; peer: address of the client; NULL means "" */
     const char *who, *team, *peer;
+    bool signed_token; /* an issuer's token or a proxy names the client */
     const char *fault; /* why the client's credentials grant nothing: a sentence; NULL: none were sent, or they do */
     /* The adapter chooses the id (letters, digits, '-'). If it is "", api_handle() generates one. */
     char id[API_REQUEST_ID];

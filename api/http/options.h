@@ -58,6 +58,8 @@ struct api_daemon {
     void (*trained)(void *context, uint64_t steps, uint64_t samples, double step_seconds, double gflops);
     /* Creates, lists or revokes tokens (api/tokens.h); waits for the disk. NULL: the daemon has no tokens. */
     enum status (*tokens)(void *context, const struct api_token_request *request, struct buf *out, struct error *err);
+    /* Receives a complete entry of the audit log: a line of JSON with its end. May wait for a disk. NULL: none. */
+    void (*audited)(void *context, const char *line, size_t bytes);
     void (*saved)(void *context); /* Counts a checkpoint that a trainer in another process has stored; may be NULL. */
 };
 

@@ -8,6 +8,7 @@
 #include <stdatomic.h>
 #include <stdint.h>
 
+#include "api/audit.h"
 #include "api/datasets/reservations.h"
 #include "api/datasets/shown.h"
 #include "api/http/options.h"
@@ -27,6 +28,7 @@ struct api {
     struct route_table routes;         /* all rows of the route table; query_routes owns them */
     struct query_routes *query_routes; /* makes the rows that come from the methods' tables */
     struct counters *counters;
+    struct audit_recent audited;
     struct model_cache *models;
     struct mark_cache *marks;
     struct trainers *trainers;

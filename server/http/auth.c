@@ -139,13 +139,15 @@ void auth_identify(struct auth *auth, const char *authorization, struct auth_cal
     if (authorization == NULL || strncasecmp(authorization, "Bearer ", 7) != 0)
         return;
     const char *secret = authorization + 7 + strspn(authorization + 7, " ");
-    if (secret[0] == '\0' || strlen(secret) > 512)
+    if (secret[0] == '\0' || strlen(secret) > AUTH_TOKEN_MAX)
         return;
     hash_token(secret, hash);
     if (sodium_memcmp(hash, auth->key_hash, AUTH_HASH) == 0)
         be(caller, API_SCOPE_OPERATOR, CONSOLE);
     else if (!open && auth->has_static && sodium_memcmp(hash, auth->static_hash, AUTH_HASH) == 0)
         be(caller, API_SCOPE_ADMIN, STATIC);
+    else if (!open && auth->identify_signed != NULL && strchr(secret, '.') != NULL)
+        (void)auth->identify_signed(auth->signed_context, secret, caller);
     else if (!open)
         identify_stored(auth, hash, caller);
 }
@@ -178,6 +180,12 @@ enum status auth_check_name(const char *name, struct error *err)
                          "the name of a token must not be %s or %s: jobs and data sets of these owners already have "
                          "one",
                          CONSOLE, STATIC);
+    }
+    if (strncmp(name, AUTH_SIGNED_IN, strlen(AUTH_SIGNED_IN)) == 0 ||
+        strncmp(name, AUTH_BY_PROXY, strlen(AUTH_BY_PROXY)) == 0) {
+        return error_set(err, STATUS_INVALID, NULL,
+                         "the name of a token must not begin with " AUTH_SIGNED_IN " or " AUTH_BY_PROXY
+                         ": people whom an issuer or a proxy signs in have such names");
     }
     return STATUS_OK;
 }

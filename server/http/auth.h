@@ -1,4 +1,5 @@
-/* Authentication by bearer tokens (RFC 6750); each token has one of four scopes, and a team.
+/* Authentication by bearer tokens (RFC 6750); each token has one of four scopes, and a team. Tokens of an issuer of
+ * OpenID Connect (server/signin/) are another kind of them: they give the same scopes, under names of their own.
  *
  * A token is "motif_" and 32 random bytes in URL-safe base64. The database stores only its BLAKE2b hash: a stolen
  * database grants nothing, and a lookup by hash compares no secret byte by byte. The daemon requires tokens when it
@@ -25,11 +26,20 @@
 #define AUTH_SECRET 64 /* bytes of a new token's text, with its NUL */
 
 #define AUTH_NOTES 64
+#define AUTH_TOKEN_MAX 8192 /* upper limit of the bytes of a bearer token */
+/* Beginnings of the names of people whom an issuer or a proxy signed in; no token has such a name. */
+#define AUTH_SIGNED_IN "oidc:"
+#define AUTH_BY_PROXY "proxy:"
+
+struct auth_caller;
 
 struct auth {
     struct storage *storage;
     atomic_bool required;
     bool has_static;
+    /* Finds the caller that a signed token of an issuer names; NULL: there is no issuer. Set before requests come. */
+    bool (*identify_signed)(void *context, const char *token, struct auth_caller *caller);
+    void *signed_context;
     uint8_t static_hash[AUTH_HASH], key_hash[AUTH_HASH];
     char key[AUTH_SECRET]; /* the operator's key: random text of this process */
     /* When the use of a token was last recorded, by the first byte of its hash: bounds the writes of auth_identify().
@@ -43,6 +53,7 @@ struct auth_caller {
     char name[AUTH_NAME]; /* of the token: "" when tokens are not required or the scope is NONE, "MOTIFD_TOKEN" for the
                              static token, "console" for the operator's key */
     char team[STORAGE_TEAM]; /* "": the team without a name */
+    bool signed_token;       /* an issuer or a proxy signed the caller in */
     const char *fault;       /* why what the client sent grants nothing: a sentence; NULL: no reason beyond "unknown" */
 };
 
@@ -64,8 +75,8 @@ enum api_scope auth_scope_parse(const char *name);
 /* The name of a scope; "none" for a number that is no scope. */
 const char *auth_scope_name(enum api_scope scope);
 
-/* Checks the name of a token. STATUS_INVALID: the name is empty, has AUTH_NAME bytes or more, or contains characters
- * that names of jobs may not contain either (utf8_printable()). */
+/* Checks the name of a token. STATUS_INVALID: the name is empty, has AUTH_NAME bytes or more, contains characters that
+ * names of jobs may not contain either (utf8_printable()), or begins like the name of somebody who signs in. */
 enum status auth_check_name(const char *name, struct error *err);
 
 /* Checks the name of a team. STATUS_INVALID: it is not "" and not 1 to 31 small letters, digits and '-', beginning with

@@ -249,8 +249,12 @@ static bool exchange_admit(struct http_exchange *exchange, const char *method, c
     }
     bool has_body = guard_body(&exchange->head, &body_bytes);
     auth_identify(http->options.auth, guard_header(&exchange->head, "Authorization"), &exchange->sender);
+    if (http->options.proxy.trusted != NULL && exchange->sender.scope == API_SCOPE_NONE &&
+        guard_header(&exchange->head, "Authorization") == NULL)
+        proxy_identify(&http->options.proxy, exchange->peer, &exchange->head, &exchange->sender);
     exchange->request.scope = exchange->sender.scope;
     exchange->request.fault = exchange->sender.fault;
+    exchange->request.signed_token = exchange->sender.signed_token;
     if (!answers_at_once(exchange) && asks_too_often(exchange, &wait)) {
         http->refused_often++;
         exchange_refuse(exchange, 429, "Too many requests",

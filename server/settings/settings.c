@@ -9,6 +9,9 @@
 #include "core/base/buf.h"
 #include "core/base/options.h"
 #include "server/settings/settings_int.h"
+#include "server/signin/claims.h"
+#include "server/signin/jwt.h"
+#include "server/signin/proxy.h"
 
 static enum status executors_allowed(const char *value, struct error *err)
 {
@@ -55,6 +58,42 @@ static enum status url_allowed(const char *value, struct error *err)
 static enum status file_allowed(const char *value, struct error *err)
 {
     return value[0] != '\0' ? STATUS_OK : error_set(err, STATUS_INVALID, NULL, "must be the name of a file");
+}
+
+static enum status algorithms_allowed(const char *value, struct error *err)
+{
+    return jwt_algorithms_known(value)
+               ? STATUS_OK
+               : error_set(err, STATUS_INVALID, NULL,
+                           "must be RS256, RS384, RS512, PS256, PS384, PS512, ES256, ES384 or ES512, separated by "
+                           "commas");
+}
+
+static enum status claim_allowed(const char *value, struct error *err)
+{
+    return value[0] != '\0' ? STATUS_OK : error_set(err, STATUS_INVALID, NULL, "must be a name");
+}
+
+static enum status addresses_allowed(const char *value, struct error *err)
+{
+    return proxy_addresses_sound(value)
+               ? STATUS_OK
+               : error_set(err, STATUS_INVALID, NULL, "must be numeric addresses, separated by commas");
+}
+
+static enum status teams_allowed(const char *value, struct error *err)
+{
+    return claims_teams_sound(value)
+               ? STATUS_OK
+               : error_set(err, STATUS_INVALID, NULL, "must be VALUE=TEAM, separated by commas, with names of teams");
+}
+
+static enum status roles_allowed(const char *value, struct error *err)
+{
+    return claims_roles_sound(value)
+               ? STATUS_OK
+               : error_set(err, STATUS_INVALID, NULL,
+                           "must be VALUE=ROLE, separated by commas, with reader, member, manager or admin as roles");
 }
 
 static const char *const log_levels[] = {"debug", "info", "warn", "error", NULL};

@@ -7,7 +7,7 @@
 
 extern const struct config_field settings_table[]; /* ends with a row without a name, which settings_count leaves out */
 extern const size_t settings_count;
-#define SETTINGS_MAX 64
+#define SETTINGS_MAX 96
 
 /* Sets a setting from text. STATUS_INVALID says what is allowed. */
 enum status settings_set(const struct config_field *setting, struct settings *settings, const char *text,
