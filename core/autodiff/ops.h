@@ -324,7 +324,19 @@ struct presence {
     const real *weight;         /* [names] factor on the cross-entropy of images whose label contains the name; NULL:
                                  * 1 */
     const real *scale;          /* [names] factor on the cross-entropy of the name in all images; NULL: 1 */
+    const struct presence_parts *parts; /* NULL: each name has one channel */
 };
+/* Several channels for a name: name k has the channels k, k + names, k + 2 names, and so on; used[k] of them count. If
+ * it is more than one, the logit is base_k + the sum over these channels c of effect_c sigmoid(gain_c scores_c +
+ * bias_c). Such a sum can express any of, all of, k of, and, with an effect below 0, not. `gain` and `bias` then have
+ * an element for each channel. */
+struct presence_parts {
+    int most;                     /* channels of a name */
+    const struct weight *used;    /* [names] from 1 to `most` */
+    struct weight *effect, *base; /* [names * most], [names] */
+};
+/* The logit of a name. scores: [channels] of one image. */
+double presence_logit(const struct presence *presence, const real *scores, int name);
 struct tensor *op_presence(struct exec *e, struct tensor *scores, const struct presence *presence);
 /* The negative log-likelihood of counts (core/methods/sparling): -log of the probability that channel k of a map has
  * counts[image][k] motifs, summed over the names k and averaged over the images of all ranks. Each position has a

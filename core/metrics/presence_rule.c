@@ -47,8 +47,8 @@ struct presence_score presence_rule_score(const struct presence_table *t, const 
     struct class_count with = {0}, without = {0};
     int64_t same = 0;
     for (size_t w = 0; w < t->words; w++) {
-        size_t left = (size_t)t->samples - w * 64;
-        uint64_t valid = left >= 64 ? ~(uint64_t)0 : ((uint64_t)1 << left) - 1;
+        int64_t left = t->samples - (int64_t)w * 64;
+        uint64_t valid = left >= 64 ? ~(uint64_t)0 : left > 0 ? ((uint64_t)1 << left) - 1 : 0;
         uint64_t says = says_word(t, rule, w, valid), read = t->read[w];
         count_word(&with, t->name[w], says, read);
         count_word(&without, valid & ~t->name[w], ~says, ~read);

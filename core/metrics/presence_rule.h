@@ -21,7 +21,7 @@ enum { PRESENCE_PARTS = 4, PRESENCE_FACTS = 16 };
 struct presence_table {
     int facts;
     int64_t samples;
-    size_t words;         /* of a row: (samples + 63) / 64 */
+    size_t words;         /* of a row: at least (samples + 63) / 64 */
     const uint64_t *fact; /* [facts][words] */
     const uint64_t *name; /* [words] whether the name holds */
     const uint64_t *read; /* [words] whether the model says that the name holds */

@@ -146,34 +146,110 @@ struct presence_node {
     real *error; /* [images][names] derivative of the loss with respect to each logit */
 };
 
+/* Number of channels of a name that count; rounded, because averages of weights are not exact. */
+static int used_parts(const struct presence *p, int name)
+{
+    return p->parts ? (int)(p->parts->used->value[name] + R(0.5)) : 1;
+}
+
+static bool has_parts(const struct presence *p, int name)
+{
+    return used_parts(p, name) > 1;
+}
+
+/* Probability that a channel has a motif. */
+static double part_of(const struct presence *p, const real *scores, int channel)
+{
+    return 1 /
+           (1 + exp(-((double)p->gain->value[channel] * (double)scores[channel] + (double)p->bias->value[channel])));
+}
+
+double presence_logit(const struct presence *p, const real *scores, int name)
+{
+    if (!has_parts(p, name))
+        return (double)p->bias->value[name] + (double)p->gain->value[name] * (double)scores[name];
+    double logit = (double)p->parts->base->value[name];
+    for (int i = 0; i < used_parts(p, name); i++)
+        logit += (double)p->parts->effect->value[i * p->names + name] * part_of(p, scores, i * p->names + name);
+    return logit;
+}
+
+/* Gradients of the presence loss. NULL: not wanted. */
+struct presence_gradients {
+    real *gain, *bias, *effect, *base, *scores;
+};
+
+/* Adds the gradients of a name with several channels in one image. d: derivative with respect to the logit; dscores:
+ * [channels] of the image, or NULL. */
+static void add_parts(const struct presence *p, const real *scores, int name, double d,
+                      const struct presence_gradients *to, real *dscores)
+{
+    if (to->base != NULL)
+        to->base[name] += (real)d;
+    for (int i = 0; i < used_parts(p, name); i++) {
+        int c = i * p->names + name;
+        double share = part_of(p, scores, c), inner = d * (double)p->parts->effect->value[c] * share * (1 - share);
+        if (to->effect != NULL)
+            to->effect[c] += (real)(d * share);
+        if (to->gain != NULL)
+            to->gain[c] += (real)(inner * (double)scores[c]);
+        if (to->bias != NULL)
+            to->bias[c] += (real)inner;
+        if (dscores != NULL)
+            dscores[c] += (real)(inner * (double)p->gain->value[c]);
+    }
+}
+
+static real *open_gradient(struct exec *e, struct weight *w)
+{
+    bool add;
+    return w != NULL && weight_wants(e, w) ? weight_open(w, true, &add) : NULL;
+}
+
 static void presence_backward(struct exec *e, struct node *node)
 {
     struct presence_node *n = (struct presence_node *)node;
     const struct presence *p = &n->call;
     struct tensor *scores = n->scores;
     int names = p->names, channels = scores->cols;
-    bool add;
     real seed = node->out->grad[0];
-    real *dgain = weight_wants(e, p->gain) ? weight_open(p->gain, true, &add) : NULL;
-    real *dbias = weight_wants(e, p->bias) ? weight_open(p->bias, true, &add) : NULL;
-    real *dscores = NULL;
+    struct presence_gradients to = {.gain = open_gradient(e, p->gain), .bias = open_gradient(e, p->bias)};
+    if (p->parts != NULL) {
+        to.effect = open_gradient(e, p->parts->effect);
+        to.base = open_gradient(e, p->parts->base);
+    }
     if (scores->wants_grad) {
-        dscores = grad_open(e, scores, &add);
-        if (dscores == NULL)
+        bool add;
+        to.scores = grad_open(e, scores, &add);
+        if (to.scores == NULL)
             return;
         if (!add)
-            memset(dscores, 0, scores->count * sizeof *dscores);
+            memset(to.scores, 0, scores->count * sizeof *to.scores);
     }
     for (int i = 0; i < scores->rows; i++)
         for (int k = 0; k < names; k++) {
-            real d = seed * n->error[i * names + k];
-            if (dgain != NULL)
-                dgain[k] += d * scores->data[i * channels + k];
-            if (dbias != NULL)
-                dbias[k] += d;
+            real d = seed * n->error[i * names + k], *dscores = to.scores ? to.scores + (ptrdiff_t)i * channels : NULL;
+            if (has_parts(p, k)) {
+                add_parts(p, scores->data + (ptrdiff_t)i * channels, k, (double)d, &to, dscores);
+                continue;
+            }
+            if (to.gain != NULL)
+                to.gain[k] += d * scores->data[i * channels + k];
+            if (to.bias != NULL)
+                to.bias[k] += d;
             if (dscores != NULL)
-                dscores[i * channels + k] += d * p->gain->value[k];
+                dscores[k] += d * p->gain->value[k];
         }
+}
+
+/* Whether the arrays have the sizes that the number of names and the scores demand. */
+static bool presence_fits(const struct presence *p, const struct tensor *scores)
+{
+    size_t names = (size_t)p->names, channels = names * (size_t)(p->parts ? p->parts->most : 1);
+    bool fits = scores->kind == TENSOR_ROWS && p->names >= 1 && channels <= (size_t)scores->cols &&
+                p->gain->count == channels && p->bias->count == channels;
+    return fits && (!p->parts || (p->parts->effect->count == channels && p->parts->base->count == names &&
+                                  p->parts->used->count == names));
 }
 
 struct tensor *op_presence(struct exec *e, struct tensor *scores, const struct presence *p)
@@ -181,8 +257,7 @@ struct tensor *op_presence(struct exec *e, struct tensor *scores, const struct p
     double since = op_clock(e);
     if (scores == NULL || e->error.code)
         return NULL;
-    if (scores->kind != TENSOR_ROWS || p->names < 1 || p->names > scores->cols || p->gain->count != (size_t)p->names ||
-        p->bias->count != (size_t)p->names) {
+    if (!presence_fits(p, scores)) {
         op_fail(e, STATUS_INTERNAL, "presence: %d names do not fit the scores", p->names);
         return NULL;
     }
@@ -196,8 +271,7 @@ struct tensor *op_presence(struct exec *e, struct tensor *scores, const struct p
         return NULL;
     for (int i = 0; i < images; i++)
         for (int k = 0; k < names; k++) {
-            double logit =
-                (double)p->bias->value[k] + (double)p->gain->value[k] * (double)scores->data[i * scores->cols + k];
+            double logit = presence_logit(p, scores->data + (ptrdiff_t)i * scores->cols, k);
             double weight = p->weight == NULL ? 1 : (double)p->weight[k];
             double factor = p->scale == NULL ? 1 : (double)p->scale[k];
             bool occurs = p->occurs[i * names + k];

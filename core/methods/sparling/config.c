@@ -108,12 +108,20 @@ bool sparling_guided(const struct sparling_config *config)
     return labels && config->presence_weight > 0 && config->sparsity != SPARSITY_IDENTITY;
 }
 
+int sparling_parts(const struct sparling_config *config)
+{
+    bool several = config->presence_samples > 0 && sparling_uneven(config) && sparling_guided(config);
+    int64_t parts = several ? config->channels_per_name : 1;
+    return (int)(parts < config->channels_motif ? parts : config->channels_motif);
+}
+
 int sparling_presence_names(const struct sparling_config *config)
 {
     struct domain_shape shape = domain_shape(config);
     if (!sparling_guided(config) || shape.numbers > 0)
         return 0;
-    return shape.tokens < config->channels_motif ? shape.tokens : (int)config->channels_motif;
+    int most = (int)config->channels_motif / sparling_parts(config);
+    return shape.tokens < most ? shape.tokens : most;
 }
 
 bool sparling_presence_alone(const struct sparling_config *config)
@@ -310,6 +318,10 @@ static void check_run(const struct sparling_config *c, const struct method_fault
         method_fault(faults, "motifs",
                      "must be at least the %d symbols of the domain with objective single-motifs; got %.0f",
                      domain_shape(c).symbols, (double)c->channels_motif);
+    if (c->channels_per_name > 1 && sparling_guided(c) && !domain_shape(c).numbers && sparling_parts(c) == 1)
+        method_fault(faults, "channels_per_name",
+                     "may be above 1 only with presence_samples above 0 and density_by_name; got %.0f",
+                     (double)c->channels_per_name);
     if (c->accumulate_motifs > 0 && c->accumulate_elements > 0)
         method_fault(faults, "accumulate_elements",
                      "must be 0 if accumulate_motifs is set (%g), because both set the same limit; got %.0f",

@@ -154,10 +154,12 @@ bool sparling_reinitialises(const struct sparling_config *config);
 /* sparling_guided() returns whether g has an objective of its own: the presence objective or, with numbers as targets,
  * a regression (training/guide.c). The presence objective predicts which names occur in a label; channel k stands for
  * name k. It needs the transformer's head. sparling_presence_names() returns the number of names that have a channel,
- * or 0 if the configuration has no such objective or another head. sparling_presence_alone() returns whether a first
- * phase trains with g's own objective alone. */
+ * or 0 if the configuration has no such objective or another head. sparling_parts() returns the number of channels that
+ * each of these names may have: name k has the channels k, k + names, k + 2 names, and so on (sparling_name_of()).
+ * sparling_presence_alone() returns whether a first phase trains with g's own objective alone. */
 bool sparling_guided(const struct sparling_config *config);
 int sparling_presence_names(const struct sparling_config *config);
+int sparling_parts(const struct sparling_config *config);
 bool sparling_presence_alone(const struct sparling_config *config);
 /* Whether the densities of channels follow the frequencies of their names (density_by_name). */
 bool sparling_uneven(const struct sparling_config *config);

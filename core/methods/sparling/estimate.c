@@ -28,8 +28,11 @@ int64_t sparling_parameters_g(const struct sparling_config *c)
 
 int64_t sparling_parameters_sparse(const struct sparling_config *c)
 {
-    int64_t presence = 2 * (int64_t)sparling_presence_names(c); /* a gain and a bias for each name */
+    int64_t names = sparling_presence_names(c), parts = sparling_parts(c);
+    int64_t presence = 2 * names * parts; /* a gain and a bias for each channel of a name */
     int64_t numbers = domain_shape(c).numbers;
+    if (parts > 1) /* an effect of each channel, and a base for each name */
+        presence += names * parts + names;
     if (sparling_guided(c) && numbers > 0) /* a gain and a bias for each channel, and a linear layer */
         presence = 2 * c->channels_motif + c->channels_motif * numbers + numbers;
     return presence + (c->batch_norm == BATCH_NORM_AFFINE ? 2 * c->channels_motif : 0);

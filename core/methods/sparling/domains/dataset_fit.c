@@ -13,6 +13,11 @@ static bool has(const struct method_given *given, const char *field)
     return given && given->has(given->context, field);
 }
 
+static int64_t at_most(int64_t a, int64_t b)
+{
+    return a < b ? a : b;
+}
+
 void dataset_fit_mels(struct sparling_config *config, const struct method_given *given, int rate)
 {
     struct dataset_config *d = &config->dataset;
@@ -180,7 +185,7 @@ static void fit_counts(struct sparling_config *config, const struct method_given
 static void fit_empty(struct sparling_config *config, const struct method_given *given,
                       const struct dataset_facts *facts)
 {
-    if (facts->named && config->calibrate && !has(given, "never_empty"))
+    if (facts->named && config->calibrate && config->channels_per_name == 1 && !has(given, "never_empty"))
         config->never_empty = true;
 }
 
@@ -196,9 +201,9 @@ static void fit_most(struct sparling_config *config, const struct method_given *
         return;
     bool lists_all = facts->counts || (facts->ordered && facts->most > 1);
     if (lists_all && !has(given, "most_motifs"))
-        config->most_motifs = facts->most;
+        config->most_motifs = at_most(facts->most * config->channels_per_name, SPARLING_MOST);
     if (!lists_all && (facts->ordered || facts->set) && !has(given, "most_names"))
-        config->most_names = facts->most;
+        config->most_names = at_most(facts->most * config->channels_per_name, SPARLING_MOST);
 }
 
 /* Sets how the head reads motifs of bases. Motifs of bases are often weak and lie close together. With motif_floor the
@@ -277,6 +282,14 @@ static int64_t pool_of_map(int64_t usual, int64_t rows, int64_t cols)
     return pool;
 }
 
+/* Returns the number of channels for a number of names. */
+static int64_t named_channels(int64_t names, int64_t each)
+{
+    const int64_t most = 1024;
+    names = names < 1 ? 1 : names;
+    return at_most(names * each, most);
+}
+
 /* Sets channels, pooling and schedule: the density falls to one motif for each token. Without a first phase of the
  * presence objective it falls from ten times that density, as in the preset digitcircle-quick. After such a first phase
  * the channels mark the right motifs already, so the density starts at three times the last one and a few stages are
@@ -291,7 +304,7 @@ void dataset_fit(struct sparling_config *config, const struct method_given *give
     if (!has(given, "motifs") && c->numbers)
         config->channels_motif = NUMBER_CHANNELS;
     else if (!has(given, "motifs"))
-        config->channels_motif = c->tokens - first < 1 ? 1 : c->tokens - first > 1024 ? 1024 : c->tokens - first;
+        config->channels_motif = named_channels(c->tokens - first, config->channels_per_name);
     if (!has(given, "pool"))
         config->pool = pool_of_map(c->unordered ? 1 : config->pool, c->rows, c->cols); /* items are no neighbours */
     bool presence = sparling_presence_alone(config);
@@ -320,11 +333,6 @@ void dataset_fit(struct sparling_config *config, const struct method_given *give
         config->plateau_density = fmin(1, sparling_last_density(config) * 1.03);
     if (!has(given, "reinitialise_below"))
         config->reinitialise_below = c->positions || presence ? 0 : config->density_final * 1.5;
-}
-
-static int64_t at_most(int64_t a, int64_t b)
-{
-    return a < b ? a : b;
 }
 
 void dataset_fit_samples(struct sparling_config *config, const int64_t count[COLLECTION_PARTS])

@@ -246,8 +246,15 @@ static bool bit(const uint64_t *row, int64_t i)
     return row[i / 64] >> (i % 64) & 1;
 }
 
-/* Sets the bits of the inputs whose label has a name of the channel. Labels that are counts have one name, which the
- * label lacks if it is 0. */
+/* The bits of a word that belong to inputs. */
+static uint64_t bits_of_word(const struct association *pairs, size_t word)
+{
+    int64_t left = pairs->samples - (int64_t)word * 64;
+    return left <= 0 ? 0 : left >= 64 ? ~(uint64_t)0 : ((uint64_t)1 << left) - 1;
+}
+
+/* Sets the bits of the inputs whose label has a name of the channel, or lacks the name that the channel is evidence
+ * against. Labels that are counts have one name, which the label lacks if it is 0. */
 static void find_named(const struct method_run *run, int channel, uint64_t *named)
 {
     const struct measured *m = run->evaluation.measured;
@@ -258,15 +265,8 @@ static void find_named(const struct method_run *run, int channel, uint64_t *name
         named[i] = m->counted[i];
     for (int64_t k = 0; run->presence.counted < 0 && k < name->names; k++)
         for (size_t i = 0; i < pairs->words; i++)
-            named[i] |= pairs->present[(size_t)name->token[k] * pairs->words + i];
-}
-
-static bool is_own(const struct channel_name *name, int token)
-{
-    for (int64_t k = 0; k < name->names; k++)
-        if (name->token[k] == token)
-            return true;
-    return false;
+            named[i] |= pairs->present[(size_t)name->token[k] * pairs->words + i] ^
+                        (name->strength[k] < 0 ? bits_of_word(pairs, i) : 0);
 }
 
 /* Looks for names that the labels do not tell from the channel's name, and for one with which the negatives must be.
@@ -281,7 +281,7 @@ static void separate(const struct method_run *run, int channel, const uint64_t *
     double most = -1;
     for (int t = 0; run->presence.counted < 0 && t < pairs->tokens; t++) {
         double share = 0;
-        if (is_own(name, t))
+        if (channel_name_sign(name, t) != 0)
             continue;
         switch (separation_of(&inputs, pairs->present + (size_t)t * pairs->words, NEGATIVES_LEAST, &share)) {
         case SEPARATION_TOGETHER:

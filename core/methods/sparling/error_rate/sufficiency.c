@@ -140,10 +140,7 @@ static enum status reference_reads(struct sufficiency *s, int token, bool *reads
 
 static bool is_named(const struct channel_name *name, int token)
 {
-    for (int64_t k = 0; k < name->names; k++)
-        if (name->token[k] == token)
-            return true;
-    return false;
+    return channel_name_sign(name, token) > 0;
 }
 
 /* The extents of the marks of a name; a channel without an extent has its footprint. */

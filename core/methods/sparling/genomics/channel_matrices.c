@@ -67,7 +67,8 @@ static enum status open_making(const struct top_activations *s, struct making *m
     for (int c = 0; !status && c < s->channels; c++) {
         struct channel_windows *w = &m->channel[c];
         const struct channel_name *name = s->model->names ? &s->model->names[c] : NULL;
-        w->token = name && name->names > 0 && !shape->positions && shape->numbers == 0 ? (int)name->token[0] : -1;
+        bool named = name && name->names > 0 && channel_name_sign(name, (int)name->token[0]) > 0;
+        w->token = named && !shape->positions && shape->numbers == 0 ? (int)name->token[0] : -1;
         w->base = is_asked(m, c) ? malloc((size_t)w->count * (size_t)m->window + 1) : NULL;
         if (is_asked(m, c) && !w->base)
             status = error_memory(err, "the matrices of channels");

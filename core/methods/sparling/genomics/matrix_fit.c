@@ -448,7 +448,8 @@ static void choose_matrices(struct method_run *run, struct matrices_fit *f)
     for (int k = 0; k < f->names; k++) {
         struct position_matrix *m = &f->matrix[k];
         int with = m->width > 0 ? moments_of(f, k, mean, variance) : 0;
-        if (with == 0 || with == CHOICES || !(variance[0] > 0) || !(variance[1] >= 0) || /* NaN */
+        if (with == 0 || with == CHOICES || network_parts_used(run->network, k) > 1 || !(variance[0] > 0) ||
+            !(variance[1] >= 0) || /* NaN */
             pairs_in_order(f, k, by_matrix) < pairs_in_order(f, k, by_g)) {
             m->width = 0;
             continue;

@@ -86,9 +86,9 @@ static enum status choose_sequences(struct method_run *run, int name, struct seq
         if (status)
             return status;
         for (int image = 0; image < batch->request.count; image++) {
-            double score = (double)extras.scores->data[image * extras.scores->cols + name];
             bool with = presence_true(run, &batch->truths[image], name);
-            bool read = (double)n->presence_gain->value[name] * score + (double)n->presence_bias->value[name] >= 0;
+            bool read =
+                network_presence_logit(n, extras.scores->data + (ptrdiff_t)image * extras.scores->cols, name) >= 0;
             if (!with || !read)
                 add_sequence(s, batch->images + (size_t)image * inputs, i * batch->request.count + image, with);
         }

@@ -5,6 +5,34 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+int channel_name_sign(const struct channel_name *name, int token)
+{
+    for (int64_t i = 0; name && i < name->names; i++)
+        if (name->token[i] == token)
+            return name->strength[i] < 0 ? -1 : 1;
+    return 0;
+}
+
+static bool same_names(const struct channel_name *a, const struct channel_name *b)
+{
+    bool same = a->names == b->names;
+    for (int64_t i = 0; same && i < a->names; i++)
+        same = a->token[i] == b->token[i] && (a->strength[i] < 0) == (b->strength[i] < 0);
+    return same;
+}
+
+void channel_names_number(struct channel_name *names, int channels)
+{
+    for (int c = 0; c < channels; c++) {
+        int before = 0, all = 0;
+        for (int k = 0; names[c].names > 0 && k < channels; k++) {
+            before += k < c && same_names(&names[c], &names[k]);
+            all += same_names(&names[c], &names[k]);
+        }
+        names[c].number = all > 1 ? before + 1 : 0;
+    }
+}
+
 bool channel_name_sound(const struct channel_name *name, int tokens, int channels)
 {
     bool sound = name->names >= 0 && name->names <= CHANNEL_NAMES && name->same >= -1 && name->same < channels;
@@ -62,6 +90,8 @@ enum status channel_names_read(const struct snapshot_reader *from, int tokens, i
  * stability". */
 static const char *join_of(const struct channel_name *name, const struct open_domain *domain, int i)
 {
+    if (domain->shape.numbers == 0 && name->strength[i] < 0)
+        return i > 0 ? ", against " : "against ";
     if (domain->shape.numbers == 0)
         return i > 0 ? " or " : "";
     bool up = name->strength[i] > 0;
@@ -76,6 +106,8 @@ void channel_name_text(const struct channel_name *name, const struct open_domain
         const char *token = domain->domain->token(domain->state, (int)name->token[i]);
         at += (size_t)snprintf(out + at, room - at, "%s%s", join_of(name, domain, i), token ? token : "?");
     }
+    if (name && name->number > 0 && at < room)
+        (void)snprintf(out + at, room - at, " (%d)", name->number);
 }
 
 void channel_name_write(const struct channel_name *name, const struct open_domain *domain, const struct sink *out)

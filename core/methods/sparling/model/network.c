@@ -56,8 +56,14 @@ static void build_presence(struct network *n)
     int names = sparling_presence_names(&n->config);
     if (names == 0)
         return;
-    n->presence_gain = params_add(n->params, "presence.gain", 1, &names, init_constant(1));
-    n->presence_bias = params_add(n->params, "presence.bias", 1, &names, init_constant(PRESENCE_BIAS));
+    int parts = sparling_parts(&n->config), channels = names * parts;
+    n->presence_gain = params_add(n->params, "presence.gain", 1, &channels, init_constant(1));
+    n->presence_bias = params_add(n->params, "presence.bias", 1, &channels, init_constant(PRESENCE_BIAS));
+    if (parts == 1)
+        return;
+    n->presence_effect = params_add(n->params, "presence.effect", 1, &channels, init_constant(0));
+    n->presence_base = params_add(n->params, "presence.base", 1, &names, init_constant(0));
+    n->presence_used = params_add_state(n->params, "presence.used", names, 1);
 }
 
 static void build_positions(struct network *n)
@@ -461,15 +467,41 @@ struct tensor *network_turned_scores(struct exec *e, struct network *n, const re
     return op_log_mean_exp(e, normalised(e, n, turned, count, &n->shape, NULL), n->config.presence_sharpness);
 }
 
+/* The presence objective without labels. *parts: memory for the channels of names, which must live as long as the
+ * result. */
+static struct presence presence_of(const struct network *n, struct presence_parts *parts)
+{
+    int names = sparling_presence_names(&n->config);
+    *parts = (struct presence_parts){.most = n->presence_gain->dim[0] / names,
+                                     .used = n->presence_used,
+                                     .effect = n->presence_effect,
+                                     .base = n->presence_base};
+    return (struct presence){
+        .names = names, .gain = n->presence_gain, .bias = n->presence_bias, .parts = n->presence_used ? parts : NULL};
+}
+
+double network_presence_logit(const struct network *n, const real *scores, int name)
+{
+    struct presence_parts parts;
+    const struct presence presence = presence_of(n, &parts);
+    return presence_logit(&presence, scores, name);
+}
+
+int network_parts_used(const struct network *n, int name)
+{
+    return n->presence_used ? (int)(n->presence_used->value[name] + R(0.5)) : 1;
+}
+
 struct tensor *network_presence(struct exec *e, struct network *n, struct tensor *scores, const bool *occurs,
                                 const real *weight, const real *scale)
 {
-    struct presence presence = {.names = n->presence_gain->dim[0],
-                                .gain = n->presence_gain,
-                                .bias = n->presence_bias,
-                                .occurs = occurs,
-                                .weight = weight,
-                                .scale = scale};
+    struct presence_parts *parts = arena_alloc(e->arena, sizeof *parts);
+    if (!parts)
+        return NULL;
+    struct presence presence = presence_of(n, parts);
+    presence.occurs = occurs;
+    presence.weight = weight;
+    presence.scale = scale;
     return op_presence(e, scores, &presence);
 }
 

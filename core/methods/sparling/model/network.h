@@ -36,6 +36,9 @@ struct network {
     /* [names] with the presence objective: the logit of a name is presence_gain * (score of its channel) +
      * presence_bias */
     struct weight *presence_gain, *presence_bias;
+    /* If a name may have several channels (channels_per_name): as in struct presence_parts. The arrays above then have
+     * an element for each channel. used: not trained */
+    struct weight *presence_used, *presence_effect, *presence_base;
     /* With numbers as targets, the objective that trains g directly (training/guide.c) has two layers: */
     struct weight *guide_gain, *guide_bias; /* scores of channels -> presence of channels */
     struct linear guide;                    /* presence of channels -> numbers */
@@ -107,6 +110,10 @@ struct tensor *network_features(struct exec *e, struct network *network, const r
 /* The scores of network_motifs_extras() for the reverse complements of the inputs, which must be bases. Only networks
  * with an objective of g's own have scores. */
 struct tensor *network_turned_scores(struct exec *e, struct network *network, const real *inputs, int count);
+/* The logit of a name. scores: [motif channels] of one sample, as of network_motifs_extras(). */
+double network_presence_logit(const struct network *network, const real *scores, int name);
+/* Returns how many channels a name has. */
+int network_parts_used(const struct network *network, int name);
 /* The presence loss (op_presence()) of the scores of network_motifs_extras(). occurs: [count][names]; weight, scale:
  * [names]; scale may be NULL. */
 struct tensor *network_presence(struct exec *e, struct network *network, struct tensor *scores, const bool *occurs,

@@ -122,38 +122,28 @@ static enum status read_part(struct name_rules *r, int64_t seed, int64_t most, s
 
 /* ---- the answer ----------------------------------------------------------------------------------------------- */
 
-/* Writes the name of a channel; channels with the same name are numbered from 1. */
-static void label_channel(const struct name_rules *r, int channel, char out[CHANNEL_NAME_TEXT + 16])
+/* Writes the name of a channel, or its number. */
+static void label_channel(const struct name_rules *r, int channel, char out[CHANNEL_NAME_TEXT])
 {
     const struct method_model *model = r->question->model;
-    char mine[CHANNEL_NAME_TEXT], other[CHANNEL_NAME_TEXT];
-    int number = 0, all = 0;
-    channel_name_text(model->names ? &model->names[channel] : NULL, &model->domain, mine, sizeof mine);
-    for (int c = 0; mine[0] && c < r->channels; c++) {
-        channel_name_text(&model->names[c], &model->domain, other, sizeof other);
-        all += strcmp(mine, other) == 0;
-        number = c == channel ? all : number;
-    }
-    if (!mine[0])
-        (void)snprintf(out, CHANNEL_NAME_TEXT + 16, "channel %d", channel);
-    else if (all > 1)
-        (void)snprintf(out, CHANNEL_NAME_TEXT + 16, "%s (%d)", mine, number);
-    else
-        (void)snprintf(out, CHANNEL_NAME_TEXT + 16, "%s", mine);
+    channel_name_text(model->names ? &model->names[channel] : NULL, &model->domain, out, CHANNEL_NAME_TEXT);
+    if (!out[0])
+        (void)snprintf(out, CHANNEL_NAME_TEXT, "channel %d", channel);
 }
 
-/* Appends the names of facts, in parentheses if there are several. */
+/* Appends the names of facts, in parentheses if there are several, or if a name has several words of its own. */
 static void append_facts(const struct name_rules *r, const int *fact, int count, char *text)
 {
-    char name[CHANNEL_NAME_TEXT + 16];
+    char name[CHANNEL_NAME_TEXT];
     for (int i = 0; i < count; i++) {
         size_t at = strlen(text);
         label_channel(r, fact[i], name);
+        bool list = count > 1 || strncmp(name, "against ", 8) == 0;
         (void)snprintf(text + at, RULE_ROOM - at, "%s%s%s",
-                       count > 1 && i == 0 ? "("
-                       : i > 0             ? ", "
-                                           : "",
-                       name, count > 1 && i == count - 1 ? ")" : "");
+                       list && i == 0 ? "("
+                       : i > 0        ? ", "
+                                      : "",
+                       name, list && i == count - 1 ? ")" : "");
     }
 }
 
@@ -179,7 +169,7 @@ static void write_text(const struct name_rules *r, const struct presence_rule *r
 
 static void write_facts(const char *key, const struct name_rules *r, const int *fact, int count, const struct sink *out)
 {
-    char name[CHANNEL_NAME_TEXT + 16];
+    char name[CHANNEL_NAME_TEXT];
     sink_begin_list(out, key);
     for (int i = 0; i < count; i++) {
         label_channel(r, fact[i], name);

@@ -36,14 +36,13 @@ enum status name_scores_write(struct inquiry *inquiry, const struct sink *out, s
     if (status)
         return status;
     sink_begin_list(out, "presence");
-    for (int k = 0; k < network->presence_gain->dim[0]; k++) {
-        double score = (double)inquiry->scores->data[k];
+    for (int k = 0; k < sparling_presence_names(&network->config); k++) {
+        double score = network_presence_logit(network, inquiry->scores->data, k);
         if (turned)
-            score = (score + (double)turned->data[k]) / 2;
+            score = (score + network_presence_logit(network, turned->data, k)) / 2;
         sink_begin_object(out, NULL);
         sink_text(out, "name", domain->domain->token(domain->state, k));
-        sink_number(out, "score",
-                    (double)network->presence_gain->value[k] * score + (double)network->presence_bias->value[k]);
+        sink_number(out, "score", score);
         sink_end_object(out);
     }
     sink_end_list(out);

@@ -49,6 +49,8 @@ enum status sparling_open(const void *config, const struct kernels *kernels, con
     if (!status)
         status =
             channel_names_read(from, m->domain.shape.tokens, (int)m->network->config.channels_motif, &m->names, err);
+    if (!status && m->names && sparling_parts(&m->network->config) > 1)
+        channel_names_number(m->names, (int)m->network->config.channels_motif);
     if (!status)
         status = channel_extents_read(from, (int)m->network->config.channels_motif, m->network->map.reach / 2,
                                       &m->extents, err);
@@ -307,10 +309,13 @@ void query_motif_write(const struct annotation *annotation, const struct read_mo
     sink_integer(out, "channel", motif->at.channel);
     channel_name_text(annotation->names ? &annotation->names[motif->at.channel] : NULL, annotation->domain, name,
                       sizeof name);
-    if (name[0])
+    if (name[0]) {
+        const struct channel_name *of = &annotation->names[motif->at.channel];
         sink_text(out, "name", name);
-    else
+        sink_integer(out, "sign", channel_name_sign(of, (int)of->token[0]));
+    } else {
         sink_null(out, "name");
+    }
     sink_number(out, "value", (double)motif->at.value);
     sink_boolean(out, "maximal", motif->maximal);
     if (annotation->rated) {

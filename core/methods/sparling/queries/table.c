@@ -302,7 +302,8 @@ const struct method_query sparling_queries[SPARLING_QUERIES] = {
 
 const struct method_schema sparling_schemas[SPARLING_SCHEMAS] = {
     {"Motif",
-     "position [integer], channel integer, name text?, value number, maximal flag, *p number?, *q number?, *strand "
+     "position [integer], channel integer, name text?, *sign integer, value number, maximal flag, *p number?, *q "
+     "number?, *strand "
      "text, extent [integer]?, *seconds [number], *words [MarkedWord]",
      NULL, false},
     {"MarkBound", "marks integer, false_at_most integer, confidence number", NULL, false},
@@ -317,7 +318,8 @@ const struct method_schema sparling_schemas[SPARLING_SCHEMAS] = {
      "text?, *text text",
      NULL, false},
     {"TestMark",
-     "sample integer, *number integer, *record text, position [integer], channel integer, name text?, value number, "
+     "sample integer, *number integer, *record text, position [integer], channel integer, name text?, *sign integer, "
+     "value number, "
      "maximal flag, p number?, q number?, *strand text, extent [integer]?, *seconds [number], *words [MarkedWord], "
      "*context [text]",
      NULL, false},

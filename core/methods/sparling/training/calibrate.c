@@ -23,6 +23,7 @@
 
 #include "core/methods/sparling/genomics/hooks.h"
 #include "core/methods/sparling/run_state.h"
+#include "core/methods/sparling/training/calibrate_parts.h"
 #include "core/methods/sparling/training/label_counts.h"
 #include "core/methods/sparling/training/train.h"
 #include "core/metrics/regression.h"
@@ -190,6 +191,7 @@ enum {
                            several times */
     MOST_WITH_NUMBERS = 256, /* with more channels, thresholds are not calibrated if targets are numbers */
     PEAKS = 4,               /* peaks of a sample that count if labels say how often a name occurs */
+    MOST_PARTS = 8,          /* upper limit of channels_per_name */
     ROUNDS = 8               /* rounds with never_empty; each moves a threshold half of the way to its new value */
 };
 
@@ -223,7 +225,7 @@ static int names_of(const struct method_run *run)
     bool several = c->sparsity == SPARSITY_PER_CHANNEL && !sparling_collects(c);
     if (run->numbers.count > 0)
         return several && sparling_guided(c) && c->channels_motif <= MOST_WITH_NUMBERS ? (int)c->channels_motif : 0;
-    return several ? run->presence.names : 0;
+    return several ? run->presence.channels : 0;
 }
 
 /* Returns how many peaks of a sample count for a name. */
@@ -309,7 +311,8 @@ static enum status add_scores(struct method_run *run, struct error *err)
                (size_t)request.count * (size_t)run->numbers.count * sizeof *standard);
     for (int i = 0; !status && i < request.count; i++)
         for (int k = 0; k < names_of(run); k++) {
-            int peaks = peaks_of(run), count = run->numbers.count > 0 ? 0 : tally_of(run, &batch->truths[i], k);
+            int peaks = peaks_of(run),
+                count = run->numbers.count > 0 ? 0 : tally_of(run, &batch->truths[i], k % run->presence.names);
             float value[PEAKS];
             struct calibration_score *to = c->score + ((ptrdiff_t)k * SAMPLES + first + i) * peaks;
             find_peaks(run, scores, i, k, value);
@@ -423,6 +426,40 @@ static void find_rises(const struct method_run *run, struct calibration_score *s
     }
 }
 
+/* Finds the rises of names with several channels, and silences the channels that no name uses. */
+static enum status find_part_rises(const struct method_run *run, real *rise, struct error *err)
+{
+    const int names = run->presence.names, most = run->presence.channels / (names > 0 ? names : 1),
+              peaks = peaks_of(run);
+    const struct calibration_score *score = run->calibration.score;
+    float *peak = malloc((size_t)most * SAMPLES * sizeof *peak), cut[MOST_PARTS];
+    bool *has = malloc(SAMPLES * sizeof *has);
+    int *order = malloc(SAMPLES * sizeof *order);
+    bool room = peak && has && order;
+    for (int name = 0; room && name < names; name++) {
+        int used = network_parts_used(run->network, name);
+        float largest = 0;
+        for (int k = 0; k < most; k++)
+            for (int i = 0; i < SAMPLES; i++) {
+                const struct calibration_score *from = &score[((ptrdiff_t)(k * names + name) * SAMPLES + i) * peaks];
+                peak[k * SAMPLES + i] = from->peak;
+                has[i] = from->has;
+                largest = fmaxf(largest, k >= used ? from->peak : 0);
+            }
+        for (int k = used; k < most; k++)
+            rise[k * names + name] = (real)largest;
+        const struct part_peaks parts = {used, SAMPLES, peak, has};
+        if (used > 1)
+            calibrate_parts(&parts, cut, order);
+        for (int k = 0; used > 1 && k < used; k++)
+            rise[k * names + name] = (real)(isfinite(cut[k]) ? cut[k] : 0);
+    }
+    free(peak);
+    free(has);
+    free(order);
+    return room ? STATUS_OK : error_memory(err, "the calibration of a model");
+}
+
 static enum status set_thresholds(struct method_run *run, struct error *err)
 {
     real *thresholds = sparse_edit_thresholds(run->network->sparse);
@@ -431,14 +468,19 @@ static enum status set_thresholds(struct method_run *run, struct error *err)
     int *lifted = malloc(SAMPLES * sizeof *lifted);
     real *rise = calloc(names, sizeof *rise);
     bool room = score && lifted && rise;
+    enum status status = STATUS_OK;
     if (room)
         find_rises(run, score, lifted, rise);
-    for (size_t k = 0; room && k < names; k++)
+    if (room && run->presence.channels > run->presence.names)
+        status = find_part_rises(run, rise, err);
+    for (size_t k = 0; room && !status && k < names; k++)
         thresholds[k] += rise[k];
     free(score);
     free(lifted);
     free(rise);
-    return room ? STATUS_OK : error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory to calibrate a model");
+    if (!room)
+        status = error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory to calibrate a model");
+    return status;
 }
 
 enum status calibration_piece(struct method_run *run, bool *done, struct error *err)

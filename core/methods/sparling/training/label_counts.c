@@ -50,6 +50,11 @@ struct tensor *tally_loss(struct method_run *run, const struct batch *batch, str
             tally.most = count > tally.most ? count : tally.most;
         }
     tally.scale = phase_of_g_alone(plan_now(run)) ? p->scale : NULL;
+    if (p->channels > p->names) {
+        for (int k = 0; k < p->names; k++)
+            p->tally_scale[k] = network_parts_used(run->network, k) > 1 ? 0 : tally.scale ? tally.scale[k] : 1;
+        tally.scale = p->tally_scale;
+    }
     return op_tally(&run->exec, map, &tally);
 }
 

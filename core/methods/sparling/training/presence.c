@@ -17,6 +17,7 @@
 #include "core/base/logistic.h"
 #include "core/methods/sparling/report.h"
 #include "core/methods/sparling/run_state.h"
+#include "core/methods/sparling/training/grow.h"
 #include "core/methods/sparling/training/label_counts.h"
 #include "core/methods/sparling/training/presence.h"
 #include "core/methods/sparling/training/prototype.h"
@@ -96,6 +97,7 @@ enum status presence_open(struct method_run *run, struct error *err)
     struct presence_phase *p = &run->presence;
     const struct sparling_geometry map = sparling_geometry(c);
     p->names = sparling_presence_names(c);
+    p->channels = p->names * sparling_parts(c);
     p->counted = presence_counted(run);
     p->occurs = calloc((size_t)c->batch * (size_t)(p->names + 1), sizeof *p->occurs);
     p->tally = calloc((size_t)c->batch * (size_t)(p->names + 1), sizeof *p->tally);
@@ -103,8 +105,10 @@ enum status presence_open(struct method_run *run, struct error *err)
     p->weight = calloc((size_t)p->names + 1, sizeof *p->weight);
     p->share = calloc(2 * (size_t)c->channels_motif, sizeof *p->share);
     p->scale = calloc((size_t)p->names + 1, sizeof *p->scale);
-    p->names_table = calloc((size_t)PRESENCE_COLUMNS * (size_t)(p->names + 1), sizeof *p->names_table);
-    if (!p->occurs || !p->tally || !p->offset || !p->weight || !p->share || !p->scale || !p->names_table)
+    p->tally_scale = calloc((size_t)p->names + 1, sizeof *p->tally_scale);
+    p->names_table = calloc((size_t)PRESENCE_COLUMNS * (size_t)(p->channels + 1), sizeof *p->names_table);
+    if (!p->occurs || !p->tally || !p->offset || !p->weight || !p->share || !p->scale || !p->tally_scale ||
+        !p->names_table)
         return error_memory(err, "the presence objective");
     for (int k = 0; k < p->names; k++) {
         p->weight[k] = R(1.0);
@@ -124,21 +128,29 @@ void presence_close(struct method_run *run)
     free(run->presence.weight);
     free(run->presence.share);
     free(run->presence.scale);
+    free(run->presence.tally_scale);
     free(run->presence.names_table);
 }
 
-/* Returns a column of the table of names: an array [names]. */
+/* Returns a column of the table of names: an array [channels]. */
 static double *column_of(const struct presence_phase *p, enum presence_column which)
 {
-    return p->names_table + (size_t)which * (size_t)p->names;
+    return presence_cell(p, which, 0);
 }
 
 void presence_clear(struct method_run *run)
 {
     const struct presence_phase *p = &run->presence;
     for (int k = 0; k < p->names; k++)
-        column_of(p, PRESENCE_TURNED)[k] = column_of(p, PRESENCE_LOSS)[k] = column_of(p, PRESENCE_WITH)[k] =
-            column_of(p, PRESENCE_ACTIVE)[k] = 0;
+        column_of(p, PRESENCE_TURNED)[k] = column_of(p, PRESENCE_LOSS)[k] = column_of(p, PRESENCE_WITH)[k] = 0;
+    for (int c = 0; c < p->channels; c++)
+        column_of(p, PRESENCE_ACTIVE)[c] = column_of(p, PRESENCE_WANTED)[c] = 0;
+}
+
+bool presence_spare(const struct method_run *run, int channel)
+{
+    const struct presence_phase *p = &run->presence;
+    return channel < p->channels && channel / p->names >= network_parts_used(run->network, channel % p->names);
 }
 
 void presence_densities(struct method_run *run)
@@ -147,8 +159,14 @@ void presence_densities(struct method_run *run)
     int channels = (int)run->config.channels_motif;
     if (!sparling_uneven(&run->config))
         return;
+    /* The common density is one motif of a name for all channels. With several channels for a name, those that count
+     * get a larger share, and the others the least. */
+    double several = p->names > 0 ? p->channels / p->names : 1;
     for (int c = 0; c < channels; c++)
-        p->share[channels + c] = p->share[c] * (c < p->names ? column_of(p, PRESENCE_FACTOR)[c] : 1);
+        p->share[channels + c] = c >= p->channels ? p->share[c]
+                                 : presence_spare(run, c)
+                                     ? LEAST_SHARE
+                                     : several * p->share[c % p->names] * column_of(p, PRESENCE_FACTOR)[c];
     sparse_set_shares(run->network->sparse, p->share + channels);
 }
 
@@ -162,9 +180,13 @@ void presence_begin(struct method_run *run)
     p->best = INFINITY;
     presence_clear(run);
     for (int k = 0; k < p->names; k++)
-        column_of(p, PRESENCE_LEVEL)[k] = column_of(p, PRESENCE_BEST)[k] = column_of(p, PRESENCE_FACTOR)[k] = 1;
+        column_of(p, PRESENCE_LEVEL)[k] = column_of(p, PRESENCE_BEST)[k] = 1;
+    for (int c = 0; c < p->channels; c++)
+        column_of(p, PRESENCE_FACTOR)[c] = 1;
     for (int k = 0; k < p->names; k++) /* the first validation may begin a search for every name */
         column_of(p, PRESENCE_STILL)[k] = STILL;
+    for (int k = 0; k < p->names; k++)
+        column_of(p, PRESENCE_GROWTH)[k] = GROWTH_OPEN;
     presence_densities(run);
 }
 
@@ -212,10 +234,21 @@ static bool is_active(const struct tensor *motifs, int image, int channel)
 static double loss_of(const struct method_run *run, const struct tensor *scores, int sample, int name)
 {
     const struct presence_phase *p = &run->presence;
-    double gain = (double)run->network->presence_gain->value[name],
-           logit = (double)run->network->presence_bias->value[name] +
-                   gain * (double)scores->data[sample * scores->cols + name];
+    double logit = network_presence_logit(run->network, scores->data + (ptrdiff_t)sample * scores->cols, name);
     return p->occurs[sample * p->names + name] ? (double)p->weight[name] * soft_plus(-logit) : soft_plus(logit);
+}
+
+/* Whether a channel should be active in a sample of the batch in progress. */
+static bool wanted(const struct method_run *run, const struct tensor *scores, int sample, int channel)
+{
+    const struct presence_phase *p = &run->presence;
+    const struct network *n = run->network;
+    int name = channel % p->names;
+    if (network_parts_used(n, name) == 1)
+        return p->occurs[sample * p->names + name];
+    return (double)n->presence_gain->value[channel] * (double)scores->data[(ptrdiff_t)sample * scores->cols + channel] +
+               (double)n->presence_bias->value[channel] >
+           0;
 }
 
 void presence_count(struct method_run *run, const struct batch *batch, struct tensor *scores,
@@ -225,8 +258,11 @@ void presence_count(struct method_run *run, const struct batch *batch, struct te
     for (int i = 0; i < batch->request.count; i++)
         for (int k = 0; k < p->names; k++) {
             column_of(p, PRESENCE_WITH)[k] += p->occurs[i * p->names + k];
-            column_of(p, PRESENCE_ACTIVE)[k] += is_active(motifs, i, k);
             column_of(p, PRESENCE_LOSS)[k] += loss_of(run, scores, i, k);
+            for (int c = k; c < p->channels && !presence_spare(run, c); c += p->names) {
+                column_of(p, PRESENCE_ACTIVE)[c] += is_active(motifs, i, c);
+                column_of(p, PRESENCE_WANTED)[c] += wanted(run, scores, i, c);
+            }
         }
 }
 
@@ -322,8 +358,10 @@ enum status presence_search(struct method_run *run, struct error *err)
     enum status status = STATUS_OK;
     if (run->config.freeze != FREEZE_NOTHING || run->config.batch_norm != BATCH_NORM_PLAIN)
         return STATUS_OK;
+    if (p->channels > p->names)
+        status = grow_names(run, err);
     for (int k = 0, searches = 0; !status && k < p->names && searches < SEARCHES; k++) {
-        if (!is_unread(p, k) || still[k] < STILL)
+        if (!is_unread(p, k) || still[k] < STILL || network_parts_used(run->network, k) > 1)
             continue;
         still[k] = 0;
         searches++;
@@ -342,10 +380,10 @@ static void adapt_densities(struct method_run *run)
     const struct presence_phase *p = &run->presence;
     if (!sparling_uneven(&run->config) || !annealer_at_least(&run->annealer, &run->rule))
         return;
-    for (int k = 0; k < p->names; k++) {
-        double ratio = (column_of(p, PRESENCE_WITH)[k] + 1) / (column_of(p, PRESENCE_ACTIVE)[k] + 1);
-        double factor = column_of(p, PRESENCE_FACTOR)[k] * fmin(FACTOR_STEP, fmax(1 / FACTOR_STEP, ratio));
-        column_of(p, PRESENCE_FACTOR)[k] = fmin(FACTOR_MOST, fmax(1 / FACTOR_MOST, factor));
+    for (int c = 0; c < p->channels; c++) {
+        double ratio = (column_of(p, PRESENCE_WANTED)[c] + 1) / (column_of(p, PRESENCE_ACTIVE)[c] + 1);
+        double factor = column_of(p, PRESENCE_FACTOR)[c] * fmin(FACTOR_STEP, fmax(1 / FACTOR_STEP, ratio));
+        column_of(p, PRESENCE_FACTOR)[c] = fmin(FACTOR_MOST, fmax(1 / FACTOR_MOST, factor));
     }
     presence_densities(run);
 }
@@ -367,12 +405,17 @@ bool presence_sound(const struct method_run *run)
     const struct presence_phase *p = &run->presence;
     if (p->turns < TURNS_OPEN || p->turns > TURNS_NO)
         return false;
-    for (int i = 0; i < PRESENCE_COLUMNS * p->names; i++)
+    for (int i = 0; i < PRESENCE_COLUMNS * p->channels; i++)
         if (!(p->names_table[i] >= 0 && p->names_table[i] <= 1e15))
             return false;
-    for (int k = 0; k < p->names; k++) {
-        double factor = column_of(p, PRESENCE_FACTOR)[k];
+    for (int c = 0; c < p->channels; c++) {
+        double factor = column_of(p, PRESENCE_FACTOR)[c];
         if (!(factor >= 1 / FACTOR_MOST && factor <= FACTOR_MOST))
+            return false;
+    }
+    for (int k = 0; k < p->names; k++) {
+        int used = network_parts_used(run->network, k);
+        if (used < 1 || used > p->channels / p->names || column_of(p, PRESENCE_GROWTH)[k] > GROWTH_ENDED)
             return false;
     }
     return true;
@@ -382,6 +425,6 @@ enum status presence_snapshot(struct method_run *run, struct snapshot *snapshot,
 {
     struct presence_phase *p = &run->presence;
     const struct snapshot_row rows[] = {
-        SNAPSHOT_ARRAY("presence.names", p->names_table, PRESENCE_COLUMNS, (uint64_t)p->names)};
+        SNAPSHOT_ARRAY("presence.names", p->names_table, PRESENCE_COLUMNS, (uint64_t)p->channels)};
     return p->names == 0 ? STATUS_OK : snapshot_add_rows(snapshot, SNAPSHOT_STATE, "", SNAPSHOT_ROWS(rows), err);
 }

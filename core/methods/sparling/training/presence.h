@@ -3,6 +3,7 @@
 #define MOTIF_CORE_METHODS_SPARLING_TRAINING_PRESENCE_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #include "core/base/real.h"
@@ -20,6 +21,8 @@ struct validation_outcome;
  * members from `flat` to `names_table`. */
 struct presence_phase {
     int names;      /* number of names that have a channel; 0: the run has no presence objective */
+    int channels;   /* number of channels of names: `names`, or a multiple with channels_per_name. Channel c is one of
+                       name c % names */
     bool *occurs;   /* [batch][names] whether the label of a sample contains a name, for the batch in progress */
     int counted;    /* the name that stands for all counts above 0; -1: labels are no counts */
     int32_t *tally; /* [batch][names] how often the label of a sample contains a name (label_counts.c) */
@@ -33,9 +36,10 @@ struct presence_phase {
     int64_t ended_samples; /* samples at the end of the first phase, where the schedule of the learning rate begins */
     int64_t turns; /* whether half of the training samples are read from the other strand: enum presence_turns */
     double best;   /* lowest presence loss of a validation; infinite before the first */
-    /* [PRESENCE_COLUMNS][names] what validations have measured for each name */
+    /* [PRESENCE_COLUMNS][channels] what validations have measured for each name, or for each channel of a name */
     double *names_table;
-    real *scale; /* [names] weights of names in the first phase, for the update in progress */
+    real *scale;       /* [names] weights of names in the first phase, for the update in progress */
+    real *tally_scale; /* [names] weights of names in the count objective: 0 for names with several channels */
 };
 
 /* TURNS_OPEN: validations still have to show whether g reads names equally well on the other strand. */
@@ -47,13 +51,24 @@ enum presence_column {
     PRESENCE_WITH,   /* number of samples of the validation in progress whose label contains the name */
     PRESENCE_LEVEL,  /* loss of the last validation, divided by that of the best constant answer; 1 before the first */
     PRESENCE_BEST,   /* lowest level so far */
-    PRESENCE_ACTIVE, /* number of samples of the validation in progress in which the channel is active */
-    PRESENCE_FACTOR, /* factor on the channel's density, so that the channel is active in as many samples as have the
-                        name */
+    PRESENCE_ACTIVE, /* of channels: number of samples of the validation in progress in which the channel is active */
+    PRESENCE_WANTED, /* of channels: number of samples of the validation in progress in which the channel should be
+                        active: those with the name or, if the name has several channels, those in which the objective
+                        sees the channel's motif */
+    PRESENCE_FACTOR, /* of channels: factor on the channel's density, so that the channel is active in as many samples
+                        as it should be */
     PRESENCE_TURNED, /* as PRESENCE_LOSS, with the samples read from the other strand */
     PRESENCE_STILL,  /* number of validations since the level fell, or since the channel got new weights */
+    PRESENCE_GROWTH, /* enum presence_growth (grow.c) */
+    PRESENCE_BEFORE, /* level when the channel on trial was added */
     PRESENCE_COLUMNS
 };
+
+/* Returns an element of the table of names. */
+static inline double *presence_cell(const struct presence_phase *p, enum presence_column column, int index)
+{
+    return p->names_table + (ptrdiff_t)column * p->channels + index;
+}
 
 /* presence_open() allocates the tables of the objective, and reads the frequencies of names if the configuration needs
  * them; presence_close() frees the tables. Error: STATUS_NO_MEMORY. */
@@ -72,6 +87,8 @@ void presence_count(struct method_run *run, const struct batch *batch, struct te
  * other strand. presence_count_turned() adds the losses of such a batch. */
 bool presence_turning(const struct method_run *run);
 void presence_count_turned(struct method_run *run, const struct batch *batch, struct tensor *scores);
+/* Whether a channel is kept for a name that does not use it (channels_per_name). */
+bool presence_spare(const struct method_run *run, int channel);
 /* Sets the densities of the channels of run->network. */
 void presence_densities(struct method_run *run);
 /* Forgets the losses added so far. */

@@ -46,6 +46,9 @@ enum {
     EACH = 4,         /* prototypes from one sample */
     STREAM = 0x7072   /* stream of the random numbers */
 };
+/* CERTAIN: Welch's t above which a candidate for an additional channel separates its groups; it is high, because many
+ * candidates are compared. STEEP: difference between the logits of an additional channel at the means of the groups. */
+static const double CERTAIN = 3.5, STEEP = 4;
 /* This share of the features' mean variance is added to each variance before the covariance is factorised. */
 static const double RIDGE = 0.01;
 
@@ -65,11 +68,12 @@ struct group {
 /* A search in progress. Candidate 0 is the present channel; the next `means` are means over the sites of motifs; the
  * others are features at random positions. */
 struct search {
+    const struct prototype_groups *groups; /* NULL: samples with the name, and those without it */
     struct misread misread;
     int means;
     struct mean mean_of[MISREAD_MOTIFS * STRANDS]; /* [means] element i: motif and strand of the sites over which
                                                       candidate 1 + i is the mean */
-    int name, width, positions, candidates;
+    int name, channel, width, positions, candidates;
     struct philox random;
     uint64_t drawn;
     double sharpness;      /* sharpness of the mean over positions (presence_sharpness) */
@@ -83,12 +87,14 @@ struct search {
     struct group group[2];
 };
 
-static enum status open_search(struct method_run *run, int name, struct search *s, struct error *err)
+static enum status open_search(struct method_run *run, int channel, struct search *s, struct error *err)
 {
+    int name = channel % run->presence.names;
     const struct sparling_geometry *map = &run->network->map;
     size_t width = (size_t)run->config.width;
-    *s = (struct search){.name = name, .width = (int)width, .positions = map->inner_rows * map->inner_cols};
-    s->random = philox_stream((uint64_t)run->config.seed, STREAM, (uint64_t)run->updates * 4096 + (uint64_t)name);
+    *s = (struct search){
+        .name = name, .channel = channel, .width = (int)width, .positions = map->inner_rows * map->inner_cols};
+    s->random = philox_stream((uint64_t)run->config.seed, STREAM, (uint64_t)run->updates * 4096 + (uint64_t)channel);
     s->mean = calloc(width, sizeof *s->mean);
     s->square = calloc(width * width, sizeof *s->square);
     s->candidate = calloc(CANDIDATES * width, sizeof *s->candidate);
@@ -246,10 +252,10 @@ static void solve_weights(struct search *s, int candidate)
 static void keep_current(const struct method_run *run, struct search *s)
 {
     const struct network *n = run->network;
-    double deviation = sqrt((double)n->norm.variance->value[s->name] + n->norm.epsilon);
+    double deviation = sqrt((double)n->norm.variance->value[s->channel] + n->norm.epsilon);
     for (int d = 0; d < s->width; d++)
-        s->candidate[d] = (double)n->last.w->value[s->name * s->width + d] / deviation;
-    s->offset[0] = ((double)n->norm.mean->value[s->name] - (double)n->last.b->value[s->name]) / deviation;
+        s->candidate[d] = (double)n->last.w->value[s->channel * s->width + d] / deviation;
+    s->offset[0] = ((double)n->norm.mean->value[s->channel] - (double)n->last.b->value[s->channel]) / deviation;
 }
 
 /* ---- second pass: scores ---------------------------------------------------------------------------------------- */
@@ -305,6 +311,16 @@ static double measure_separation(const struct search *s, int candidate)
 /* ---- the search ---------------------------------------------------------------------------------------------------
  */
 
+/* The group of a sample: 1 or 0, or -1 for a sample that belongs to none. sample: its index among all PROBES batches.
+ */
+static int group_of(const struct method_run *run, const struct search *s, const struct domain_truth *truth, int sample)
+{
+    if (!s->groups)
+        return presence_true(run, truth, s->name);
+    double rest = s->groups->sign * (double)s->groups->rest[sample];
+    return rest > s->groups->cut ? 1 : rest < -s->groups->cut ? 0 : -1;
+}
+
 /* Reads the next training samples. The first pass sums the features and draws the prototypes; the second pass computes
  * the scores of the candidates. */
 static enum status read_samples(struct method_run *run, struct search *s, bool second, struct error *err)
@@ -321,13 +337,13 @@ static enum status read_samples(struct method_run *run, struct search *s, bool s
         if (status)
             return status;
         for (int image = 0; image < batch->request.count; image++) {
-            bool with = presence_true(run, &batch->truths[image], s->name);
+            int group = group_of(run, s, &batch->truths[image], i * batch->request.count + image);
             copy_features(s, map, image);
-            if (second)
-                add_scores(s, with);
-            else
+            if (second && group >= 0)
+                add_scores(s, group > 0);
+            if (!second)
                 add_moments(s);
-            if (!second && with) {
+            if (!second && group > 0) {
                 add_sites(s, i * batch->request.count + image);
                 draw_prototypes(s);
             }
@@ -346,21 +362,29 @@ static void install_weights(struct method_run *run, const struct search *s, int 
     double mean = (s->group[0].sum[best] + s->group[1].sum[best]) / (with + without);
     double share = with * (double)run->presence.weight[s->name] / without;
     for (int d = 0; d < s->width; d++)
-        n->last.w->value[s->name * s->width + d] = (real)w[d];
-    n->last.b->value[s->name] = (real)-s->offset[best];
-    n->norm.mean->value[s->name] = R(0.0);
-    n->norm.variance->value[s->name] = R(1.0);
-    n->presence_gain->value[s->name] = R(1.0);
-    n->presence_bias->value[s->name] = (real)(log(share) - mean);
+        n->last.w->value[s->channel * s->width + d] = (real)w[d];
+    n->last.b->value[s->channel] = (real)-s->offset[best];
+    n->norm.mean->value[s->channel] = R(0.0);
+    n->norm.variance->value[s->channel] = R(1.0);
+    n->presence_gain->value[s->channel] = R(1.0);
+    n->presence_bias->value[s->channel] = (real)(log(share) - mean);
+    if (s->groups) { /* a probability of .88 and .12 at the mean scores of the two groups */
+        double low = s->group[0].sum[best] / without, gain = STEEP / (s->group[1].sum[best] / with - low);
+        n->presence_gain->value[s->channel] = (real)gain;
+        n->presence_bias->value[s->channel] = (real)(-gain * low - STEEP / 2);
+    }
 }
 
-enum status prototype_search(struct method_run *run, int name, struct error *err)
+/* Searches weights for a channel. least: separation that a candidate needs; the present channel needs none. */
+static enum status search_weights(struct method_run *run, int channel, const struct prototype_groups *groups,
+                                  double least, bool *found, struct error *err)
 {
     struct search s;
     int best = 0;
-    enum status status = open_search(run, name, &s, err);
-    if (!status && sparling_genomics.missed_motifs)
-        status = sparling_genomics.missed_motifs(run, name, &s.misread, err);
+    enum status status = open_search(run, channel, &s, err);
+    s.groups = groups;
+    if (!status && sparling_genomics.missed_motifs && (!groups || groups->sign > 0))
+        status = sparling_genomics.missed_motifs(run, s.name, &s.misread, err);
     if (!status) {
         list_means(&s);
         status = read_samples(run, &s, false, err);
@@ -373,12 +397,25 @@ enum status prototype_search(struct method_run *run, int name, struct error *err
         status = read_samples(run, &s, true, err);
     }
     for (int c = 1; !status && c < s.candidates; c++)
-        if (measure_separation(&s, c) > measure_separation(&s, best))
+        if (measure_separation(&s, c) > fmax(least, best > 0 || !groups ? measure_separation(&s, best) : -INFINITY))
             best = c;
-    if (best > 0) {
+    *found = best > 0;
+    if (*found) {
         install_weights(run, &s, best);
         run->reinitialisation.count++;
     }
     close_search(&s);
     return status;
+}
+
+enum status prototype_search(struct method_run *run, int name, struct error *err)
+{
+    bool found;
+    return search_weights(run, name, NULL, -INFINITY, &found, err);
+}
+
+enum status prototype_add(struct method_run *run, int channel, const struct prototype_groups *groups, bool *found,
+                          struct error *err)
+{
+    return search_weights(run, channel, groups, CERTAIN, found, err);
 }

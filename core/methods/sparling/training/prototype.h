@@ -36,4 +36,17 @@ struct method_run;
  * Errors: STATUS_NO_MEMORY, and those of the computation. */
 enum status prototype_search(struct method_run *run, int name, struct error *err);
 
+/* The two groups of samples that an additional channel of a name should separate. */
+struct prototype_groups {
+    int sign;   /* 1: the channel should be large in samples in which the name is more probable than predicted; -1: less
+                 */
+    double cut; /* samples whose `rest` is in [-cut, cut] belong to no group */
+    const float *rest; /* [PROBES * batch] of the samples of probe_batch(): 1 or 0 for the label, minus the predicted
+                          probability */
+};
+/* As prototype_search(), for an additional channel. *found: whether the channel has weights that separate the groups;
+ * otherwise it has not changed. */
+enum status prototype_add(struct method_run *run, int channel, const struct prototype_groups *groups, bool *found,
+                          struct error *err);
+
 #endif

@@ -93,7 +93,7 @@ bool run_spare(const struct method_run *run)
 {
     const struct reinitialisation *r = &run->reinitialisation;
     bool spare = false;
-    for (int c = run->presence.names; c < (int)run->config.channels_motif; c++)
+    for (int c = run->presence.channels; c < (int)run->config.channels_motif; c++)
         spare = spare || r->worthless[c] > 0 || run->samples < r->rests[c];
     return spare;
 }
@@ -121,7 +121,7 @@ enum status run_reinitialise(struct method_run *run, struct error *err)
         mean += worth[c] / channels;
     for (int c = 0; c < channels; c++) {
         bool worthless = mean > 0 && worth[c] < WORTHLESS * mean, rested = run->samples >= r->rests[c];
-        bool free = c >= run->presence.names; /* the channels before this one belong to names (presence.c) */
+        bool free = c >= run->presence.channels; /* the channels before this one belong to names (presence.c) */
         if (free && worthless && r->worthless[c] > 0 && rested && (least < 0 || worth[c] < worth[least]))
             least = c;
         r->worthless[c] = worthless;

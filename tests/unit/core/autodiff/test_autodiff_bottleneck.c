@@ -219,8 +219,9 @@ static void presence_gradients_match_differences(void **state)
     const struct map_shape shapes[] = {{4, 18, 5, 3, 1, 1}, {2, 3, 1, 37, 0, 1}, {3, NAMES, 4, 6, 1, 1}};
     for (int i = 0; i < 6; i++) {
         struct probe p;
-        struct presence_case c = {
-            shapes[i % 3], i > 2 ? 2.5 : 1, {NAMES, NULL, NULL, occurs, i > 2 ? weight : NULL, i % 2 ? scale : NULL}};
+        struct presence_case c = {shapes[i % 3],
+                                  i > 2 ? 2.5 : 1,
+                                  {NAMES, NULL, NULL, occurs, i > 2 ? weight : NULL, i % 2 ? scale : NULL, NULL}};
         probe_open(&p, 2, "ref");
         probe_map(&p, &c.shape, 2.0);
         c.presence.gain = probe_vector(&p, NAMES, 1.0);
@@ -239,6 +240,37 @@ static void presence_gradients_match_differences(void **state)
     }
 }
 
+/* Names with one, two and three channels; the effects of the last name have both signs. */
+static void presence_gradients_of_several_channels_match_differences(void **state)
+{
+    enum { MOST = 3 };
+    static const bool occurs[4 * NAMES] = {true, false, false, false, true, true, false, false, true, true, true, true};
+    real used[NAMES] = {R(1.0), R(2.0), R(3.0)};
+    struct weight numbers = {.value = used, .count = NAMES};
+    struct presence_parts parts = {.most = MOST, .used = &numbers};
+    struct probe p;
+    struct presence_case c = {{4, 12, 4, 3, 1, 1}, 1.5, {NAMES, NULL, NULL, occurs, NULL, NULL, &parts}};
+    probe_open(&p, 2, "ref");
+    probe_map(&p, &c.shape, 2.0);
+    c.presence.gain = probe_vector(&p, NAMES * MOST, 1.0);
+    c.presence.bias = probe_vector(&p, NAMES * MOST, 1.0);
+    parts.effect = probe_vector(&p, NAMES * MOST, 2.0);
+    parts.base = probe_vector(&p, NAMES, 1.0);
+    probe_check(&p, build_presence, &c, TOLERANCE);
+    real scores[12] = {R(0.3), R(-0.2), R(0.9), R(1.5), R(0.7), R(-1.0), R(0.1), R(0.2), R(-0.4)};
+    for (int k = 0; k < NAMES; k++) {
+        double logit = k == 0 ? (double)c.presence.bias->value[0] + (double)c.presence.gain->value[0] * 0.3
+                              : (double)parts.base->value[k];
+        for (int i = 0; k > 0 && i <= k; i++) {
+            int at = i * NAMES + k;
+            double x = (double)c.presence.gain->value[at] * (double)scores[at] + (double)c.presence.bias->value[at];
+            logit += (double)parts.effect->value[at] / (1 + exp(-x));
+        }
+        assert_true(fabs(presence_logit(&c.presence, scores, k) - logit) < 1e-6);
+    }
+    probe_close(&p);
+}
+
 /* The offsets 2000 and -2000 test values whose exponentials overflow a float, and values that are far below zero. */
 static void pooled_scores_and_presence_loss_equal_their_formulas(void **state)
 {
@@ -249,7 +281,7 @@ static void pooled_scores_and_presence_loss_equal_their_formulas(void **state)
     for (int i = 0; i < 3; i++) {
         struct probe p;
         struct presence_case c = {
-            {IMAGES, CHANNELS, ROWS, COLS, 1, 1}, 1.5, {NAMES, NULL, NULL, occurs, weight, scale}};
+            {IMAGES, CHANNELS, ROWS, COLS, 1, 1}, 1.5, {NAMES, NULL, NULL, occurs, weight, scale, NULL}};
         probe_open(&p, 2, "ref");
         probe_map(&p, &c.shape, 3.0);
         c.presence.gain = probe_vector(&p, NAMES, 1.0);
@@ -283,7 +315,7 @@ static void pooled_scores_and_presence_loss_equal_their_formulas(void **state)
 static void presence_refuses_names_without_a_score(void **state)
 {
     struct probe p;
-    struct presence_case c = {{2, 2, 3, 3, 1, 1}, 1, {NAMES, NULL, NULL, NULL, NULL, NULL}};
+    struct presence_case c = {{2, 2, 3, 3, 1, 1}, 1, {NAMES, NULL, NULL, NULL, NULL, NULL, NULL}};
     probe_open(&p, 1, "ref");
     probe_map(&p, &c.shape, 1.0);
     c.presence.gain = probe_vector(&p, NAMES, 1.0);
@@ -525,6 +557,7 @@ int main(void)
         cmocka_unit_test(noise_normalises_all_elements_and_has_its_deviation),
         cmocka_unit_test(kl_sparsity_gradients_match_differences),
         cmocka_unit_test(presence_gradients_match_differences),
+        cmocka_unit_test(presence_gradients_of_several_channels_match_differences),
         cmocka_unit_test(pooled_scores_and_presence_loss_equal_their_formulas),
         cmocka_unit_test(presence_refuses_names_without_a_score),
         cmocka_unit_test(rate_divergence_equals_its_formula),

@@ -189,7 +189,7 @@ static const struct tally counts_of_map = {2, 3, numbers_of_names, still, NULL};
 
 static const struct presence *names(struct kit *k)
 {
-    k->presence = (struct presence){16, k->gain, k->bias, occurs, NULL, NULL};
+    k->presence = (struct presence){16, k->gain, k->bias, occurs, NULL, NULL, NULL};
     return &k->presence;
 }
 

@@ -104,6 +104,11 @@ static void scores_equal_counts_of_samples(void **state)
     assert_true(fabs(score.model - (read[0] / of[0] + read[1] / of[1]) / 2) < 1e-12);
     assert_true(fabs(score.fidelity - same_answers / SAMPLES) < 1e-12);
     assert_true(score.error > 0.005 && score.error < 0.05);
+    w.table.samples = 200; /* rows may have more words than samples need */
+    for (int k = 0; k < WORDS; k++)
+        w.read[k] = w.name[k] &= k < 3 ? ~(uint64_t)0 : k == 3 ? 0xff : 0;
+    assert_true(presence_rule_score(&w.table, &rules[3]).model == 1);
+    assert_true(presence_rule_score(&w.table, &rules[3]).fidelity <= 1);
 }
 
 /* With a model that is hardly better than a smaller rule, the smaller rule is enough. */

@@ -185,6 +185,8 @@ enum status evidence_loaded(struct method_run *run, struct error *err)
     int64_t samples = inside && !run->domain.shape.positions ? run->evaluation.position : 0;
     if (!sound(run) || samples > EVIDENCE_SAMPLES)
         return error_set(err, STATUS_CORRUPT, NULL, "the checkpoint's evidence is inconsistent");
+    if (run->presence.channels > run->presence.names)
+        channel_names_number(e->channels, e->pairs.channels);
     struct domain_truth *truth = NULL;
     float *planes = samples > 0 ? malloc(domain_inputs(&run->domain.shape) * sizeof *planes) : NULL;
     enum status status = samples > 0 && !planes ? error_memory(err, "the verdict") : STATUS_OK;
@@ -542,6 +544,31 @@ void evidence_alike(struct method_run *run)
     }
 }
 
+/* Names a channel that predicts no name alone, but is one of several channels of a name: a half of the evidence, or
+ * evidence against the name. */
+static void name_part(const struct method_run *run, int channel, struct channel_name *out)
+{
+    const struct presence_phase *p = &run->presence;
+    const struct network *n = run->network;
+    const struct association *a = &run->evaluation.evidence.pairs;
+    if (out->names > 0 || channel >= p->channels || presence_spare(run, channel))
+        return;
+    int token = channel % p->names, first = 0, second = 0, both = 0;
+    if (network_parts_used(n, token) < 2)
+        return;
+    const uint64_t *x = a->active + (size_t)channel * a->words, *y = a->present + (size_t)token * a->words;
+    for (size_t i = 0; i < a->words; i++) {
+        first += __builtin_popcountll(x[i]);
+        second += __builtin_popcountll(y[i]);
+        both += __builtin_popcountll(x[i] & y[i]);
+    }
+    double r = association_phi((double)a->samples, first, second, both), size = isfinite(r) ? fabs(r) : 0;
+    bool against = n->presence_effect->value[channel] < 0;
+    out->names = 1;
+    out->token[0] = token;
+    out->strength[0] = out->whole = against ? -fmax(size, 1e-6) : size;
+}
+
 enum status evidence_names(struct method_run *run, struct error *err)
 {
     struct evidence *e = &run->evaluation.evidence;
@@ -558,7 +585,10 @@ enum status evidence_names(struct method_run *run, struct error *err)
             out->token[i] = of.token[i];
             out->strength[i] = of.strength[i];
         }
+        name_part(run, c, out);
     }
+    if (run->presence.channels > run->presence.names)
+        channel_names_number(e->channels, a->channels);
     for (int t = 0; t < a->tokens; t++) {
         struct association_token of = association_of_token(a, t, scratch);
         e->tokens[t].trained = of.present;

@@ -95,7 +95,7 @@ static bool own_channel(const struct method_run *run, int token)
     int c = (int)t->channel;
     if (c < 0 || run->presence.counted >= 0 || classes(&e->sums))
         return false;
-    if (e->channels[c].names == 0 || e->channels[c].token[0] != token)
+    if (e->channels[c].names == 0 || e->channels[c].token[0] != token || channel_name_sign(&e->channels[c], token) < 0)
         return false;
     struct interval answers =
                         interval_correlation(evidence_phi(e, token), evidence_phi_samples(run, token), limits.sure),
@@ -192,7 +192,8 @@ static bool has_own(const struct method_run *run, int token, int but)
 {
     const struct channel_name *channels = run->evaluation.evidence.channels;
     for (int c = 0; c < (int)run->config.channels_motif; c++)
-        if (c != but && channels[c].names > 0 && channels[c].token[0] == token)
+        if (c != but && channels[c].names > 0 && channels[c].token[0] == token &&
+            channel_name_sign(&channels[c], token) > 0)
             return true;
     return false;
 }
@@ -322,7 +323,7 @@ void judge_use(const struct method_run *run, struct findings *findings)
         int same = (int)channels[c].same;
         snprintf(text, sizeof text, "%d", c);
         /* If labels are counts, one channel marks all motifs, so others may be unused. */
-        if (channels[c].active == 0 && run->presence.counted < 0)
+        if (channels[c].active == 0 && run->presence.counted < 0 && !presence_spare(run, c))
             names_add(&unused, text);
         if (same < 0 || (same < c && channels[same].same == c))
             continue;

@@ -5,6 +5,7 @@
 
 #include "core/methods/sparling/report.h"
 #include "core/methods/sparling/run_state.h"
+#include "core/methods/sparling/training/grow.h"
 #include "core/methods/sparling/training/phases/motif_phase.h"
 
 /* A loss is better if it is lower than the best one by more than this share. */
@@ -24,7 +25,7 @@ enum status motif_phase_validated(struct method_run *run, struct validation_outc
         p->best = fmin(p->best, v->own_loss);
     int64_t began = run->starts.samples, half = (c->total_samples - began) / 2,
             most = c->presence_samples < half ? c->presence_samples : half;
-    if ((patience > 0 && p->flat >= patience) || run->samples - began >= most) {
+    if ((patience > 0 && p->flat >= patience && !grow_on_trial(run)) || run->samples - began >= most) {
         v->advance++;
         return STATUS_OK;
     }

@@ -232,9 +232,9 @@ static void channel_is_spare_while_it_is_worthless_or_new(void **state)
     assert_false(run_spare(run));
     run->reinitialisation.worthless[3] = 1;
     assert_true(run_spare(run));
-    run->presence.names = 4; /* each channel then has a name, so none is reinitialised */
+    run->presence.channels = 4; /* each channel then has a name, so none is reinitialised */
     assert_false(run_spare(run));
-    run->presence.names = 0;
+    run->presence.channels = 0;
     run->reinitialisation.worthless[3] = 0;
     run->reinitialisation.rests[0] = 101;
     assert_true(run_spare(run));
