@@ -213,6 +213,50 @@ static void write_names(struct buf *out, const cJSON *names)
         buf_format(out, "<p>… and %d more names.</p>\n", count - ROWS);
 }
 
+/* Appends a share that the daemon has computed, with its interval. */
+static void write_share(struct buf *out, const cJSON *share)
+{
+    buf_text(out, "<td class=\"number\">");
+    if (cJSON_IsObject(share))
+        buf_format(out, "%.0f %% (%.0f to %.0f %%)", 100 * number_of(share, "share"), 100 * number_of(share, "low"),
+                   100 * number_of(share, "high"));
+    buf_text(out, "</td>");
+}
+
+/* Appends whether the marks of each name are sufficient and necessary. */
+static void write_evidence(struct buf *out, const cJSON *names)
+{
+    int count = 0;
+    if (cJSON_GetArraySize(names) == 0)
+        return;
+    buf_text(out, "<h2>Are the marks the evidence?</h2>\n<p>The marked extents of a name are kept and the rest of the "
+                  "input is replaced (kept), or the extents are replaced and the rest is kept (removed). Is the name "
+                  "still read? Random extents of the same size are the control. The reference is a plain model that "
+                  "marks nothing.</p>\n<table><tr><th>name</th><th class=\"number\">inputs</th>"
+                  "<th class=\"number\">kept: still read</th><th class=\"number\">random ones kept</th>"
+                  "<th class=\"number\">removed: no longer read</th><th class=\"number\">random ones removed</th>"
+                  "<th class=\"number\">kept: reference reads it</th>"
+                  "<th class=\"number\">removed: reference does not</th></tr>\n");
+    JSON_EACH (name, names) {
+        const cJSON *control = report_member(name, "control"), *reference = report_member(name, "reference");
+        if (count++ >= ROWS)
+            continue;
+        buf_text(out, "<tr>");
+        html_element(out, "td", report_text(name, "name"));
+        buf_format(out, "<td class=\"number\">%.0f</td>", number_of(name, "inputs"));
+        write_share(out, report_member(name, "sufficient"));
+        write_share(out, report_member(control, "sufficient"));
+        write_share(out, report_member(name, "necessary"));
+        write_share(out, report_member(control, "necessary"));
+        write_share(out, report_member(reference, "sufficient"));
+        write_share(out, report_member(reference, "necessary"));
+        buf_text(out, "</tr>\n");
+    }
+    buf_text(out, "</table>\n");
+    if (count > ROWS)
+        buf_format(out, "<p>… and %d more names.</p>\n", count - ROWS);
+}
+
 /* Appends a list of objects as a table, whose columns are the members of the first object that are no objects. */
 static void write_list(struct buf *out, const cJSON *list)
 {
@@ -250,6 +294,7 @@ void report_figures(const struct report *r)
     if (write_known(r->out, result) == 0)
         write_numbers(r->out, result);
     write_names(r->out, report_member(report_member(result, "evidence"), "symbols"));
+    write_evidence(r->out, report_member(report_member(result, "evidence"), "names"));
 }
 
 void report_tables(const struct report *r)

@@ -95,15 +95,17 @@ def a_report_has_all_its_parts(daemon, motifctl, folder):
     for picture, kind, (r, c) in zip(x, y, RNG.integers(2, 13, (200, 2))):
         picture[r:r + 5, c:c + 5] = np.eye(5) + kind * np.eye(5)[::-1]
     put(daemon, "named", npz(x=x, y=np.eye(2, dtype=bool)[y], names=np.array(NAMES)))
-    job = submit(daemon, TITLE, {**SMALL, "dataset_name": "named", "total_samples": 600, "seed": 3})
+    job = submit(daemon, TITLE, {**SMALL, "dataset_name": "named", "total_samples": 600, "seed": 3, "reference": True})
     page, text = page_of(daemon, job)
     document = daemon.ask("GET", f"/v1/jobs/{job}")[2]
     result = document["result"]
-    for part in ("Verdict", "Figures", "Error rates by name", "Test inputs", "Settings", "Versions and hashes", "Commands that repeat it", "95 % interval",
+    for part in ("Verdict", "Figures", "Error rates by name", "Are the marks the evidence?", "Test inputs", "Settings", "Versions and hashes", "Commands that repeat it", "95 % interval",
                  result["verdict"], job, result["weights_sha256"], result["build"], *NAMES, TITLE, *(finding["text"] for finding in result["findings"])):
         assert part in page.text, part
     exact = result["evidence"]
     assert f"{100 * exact['exact']:.1f} %{100 * exact['exact_low']:.1f} % to {100 * exact['exact_high']:.1f} %" in page.text, exact
+    shares = [one[key] for one in exact["names"] for key in ("sufficient", "necessary") if one[key]]
+    assert shares and all(f"{100 * s['share']:.0f} % ({100 * s['low']:.0f} to {100 * s['high']:.0f} %)" in page.text for s in shares), shares
     asked = daemon.ask("POST", f"/v1/jobs/{job}/motifs", {"inputs": [{"sample": {"seed": seed}} for seed in range(32)]})[2]["answers"]
     right = sum(answer["label"] == answer["prediction"] for answer in asked)
     shown = {name: page.classes.count(name) for name in ("right", "wrong")}
