@@ -213,13 +213,14 @@ static void write_names(struct buf *out, const cJSON *names)
         buf_format(out, "<p>… and %d more names.</p>\n", count - ROWS);
 }
 
-/* Appends a share that the daemon has computed, with its interval. */
-static void write_share(struct buf *out, const cJSON *share)
+/* Appends a share that the daemon has computed. */
+static void write_share(struct buf *out, const cJSON *share, bool interval)
 {
     buf_text(out, "<td class=\"number\">");
     if (cJSON_IsObject(share))
-        buf_format(out, "%.0f %% (%.0f to %.0f %%)", 100 * number_of(share, "share"), 100 * number_of(share, "low"),
-                   100 * number_of(share, "high"));
+        buf_format(out, "%.0f %%", 100 * number_of(share, "share"));
+    if (cJSON_IsObject(share) && interval)
+        buf_format(out, " (%.0f to %.0f %%)", 100 * number_of(share, "low"), 100 * number_of(share, "high"));
     buf_text(out, "</td>");
 }
 
@@ -229,14 +230,15 @@ static void write_evidence(struct buf *out, const cJSON *names)
     int count = 0;
     if (cJSON_GetArraySize(names) == 0)
         return;
-    buf_text(out, "<h2>Are the marks the evidence?</h2>\n<p>The marked extents of a name are kept and the rest of the "
-                  "input is replaced (kept), or the extents are replaced and the rest is kept (removed). Is the name "
-                  "still read? Random extents of the same size are the control. The reference is a plain model that "
-                  "marks nothing.</p>\n<table><tr><th>name</th><th class=\"number\">inputs</th>"
-                  "<th class=\"number\">kept: still read</th><th class=\"number\">random ones kept</th>"
-                  "<th class=\"number\">removed: no longer read</th><th class=\"number\">random ones removed</th>"
-                  "<th class=\"number\">kept: reference reads it</th>"
-                  "<th class=\"number\">removed: reference does not</th></tr>\n");
+    buf_text(out,
+             "<h2>Are the marks the evidence?</h2>\n<p>Is a name still read if only its marked extents are kept, and "
+             "no longer if they are removed? The rest, or the extents, are replaced by those of an input without "
+             "the name. Random extents of the same size are the control; the reference is a plain model that marks "
+             "nothing.</p>\n<table><tr><th>name</th><th class=\"number\">inputs</th>"
+             "<th class=\"number\">marks kept: read</th><th class=\"number\">control</th>"
+             "<th class=\"number\">marks removed: not read</th><th class=\"number\">control</th>"
+             "<th class=\"number\">reference: kept</th>"
+             "<th class=\"number\">removed</th></tr>\n");
     JSON_EACH (name, names) {
         const cJSON *control = report_member(name, "control"), *reference = report_member(name, "reference");
         if (count++ >= ROWS)
@@ -244,12 +246,12 @@ static void write_evidence(struct buf *out, const cJSON *names)
         buf_text(out, "<tr>");
         html_element(out, "td", report_text(name, "name"));
         buf_format(out, "<td class=\"number\">%.0f</td>", number_of(name, "inputs"));
-        write_share(out, report_member(name, "sufficient"));
-        write_share(out, report_member(control, "sufficient"));
-        write_share(out, report_member(name, "necessary"));
-        write_share(out, report_member(control, "necessary"));
-        write_share(out, report_member(reference, "sufficient"));
-        write_share(out, report_member(reference, "necessary"));
+        write_share(out, report_member(name, "sufficient"), true);
+        write_share(out, report_member(control, "sufficient"), false);
+        write_share(out, report_member(name, "necessary"), true);
+        write_share(out, report_member(control, "necessary"), false);
+        write_share(out, report_member(reference, "sufficient"), false);
+        write_share(out, report_member(reference, "necessary"), false);
         buf_text(out, "</tr>\n");
     }
     buf_text(out, "</table>\n");
