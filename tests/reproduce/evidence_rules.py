@@ -48,6 +48,8 @@ def draw(kind, rule, count, seed):
                 x[at] = x[at][:start] + words[k] + x[at][start + WORD:]
                 masks[at, k, start:start + WORD] = True
         labels.append({"positive"} if holds(has) else set())
+    if kind == "letters":
+        x = np.stack([np.array([list(one)]) == np.array(list(LETTERS))[:, None] for one in x]).astype(np.float32)[:, :, None]
     return x, labels, masks
 
 
@@ -57,8 +59,7 @@ def measure(daemon, kind, rule, seed, settings):
     model = Motifs(daemon.url, random_state=seed, progress=False, config={**SMALL, **settings}).fit(x, y, bags=kind == "bags")
     answer = daemon.ask("GET", f"/v1/jobs/{model.job_.id}/name-rules?samples=500")[2]
     one = next(name for name in answer["names"] if name["name"] == "positive")
-    marks = model.transform(other) if kind == "bags" else np.stack([np.asarray(m) for m in model.transform(other)])
-    marks = np.asarray(marks).reshape(len(other), masks.shape[2], -1) > 0
+    marks = np.asarray(model.transform(other)).reshape(len(other), masks.shape[2], -1) > 0
     positive = np.array([bool(label) for label in labels])
     any_mark, truth = marks.any(2), masks.any(1)
     recall = [np.mean([(any_mark[at] & masks[at, k]).any() for at in range(len(other)) if masks[at, k].any() and (positive[at] or rule == "not")]) for k in range(masks.shape[1])]
@@ -66,7 +67,7 @@ def measure(daemon, kind, rule, seed, settings):
     form = (len(one["rule"]["some"]), one["rule"]["least"], len(one["rule"]["none"]))
     return {"kind": kind, "rule": rule, "seed": seed, "stated": one["text"], "right": form == RULES[rule][2], "as_good": one["as_good"],
             "rule_accuracy": one["test"]["rule"], "model_accuracy": one["test"]["model"], "fidelity": one["test"]["fidelity"],
-            "recall": "/".join(f"{r:.2f}" for r in recall), "precision": precision, "seconds": model.job_.get("seconds") if hasattr(model.job_, "get") else None}
+            "recall": "/".join(f"{r:.2f}" for r in recall), "precision": precision}
 
 
 def main():
