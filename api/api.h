@@ -51,6 +51,10 @@ bool api_upload_begin(struct api *api, const struct api_request *request, struct
 void api_upload_add(struct api_upload *upload, const void *bytes, size_t count);
 void api_upload_close(struct api *api, struct api_upload *upload); /* NULL is fine */
 
+/* Deletes what the policies of retention no longer keep, up to a hundred jobs. True: more is due. The daemon calls this
+ * from time to time. */
+bool api_clean(struct api *api);
+
 /* Runs the handler of a request and fills the response. It never fails: every error is a response. It repeats the
  * checks of api_admit(), so that it is safe without that call. */
 void api_handle(struct api *api, const struct api_request *request, struct api_response *response);

@@ -12,6 +12,7 @@
 #include "api/jobs/job_spec.h"
 #include "api/jobs/jobs.h"
 #include "api/report/report.h"
+#include "api/retention/retention.h"
 #include "api/review/review.h"
 #include "api/rights/usage.h"
 #include "api/studies/studies.h"
@@ -96,12 +97,6 @@ static const struct config_field metrics_query[] = {
     PARAMETER_INTEGER(
         "max_points", 3, 100000,
         "most points of a series (1500); when more exist, each bucket gives its min, max and last in step order"),
-    PARAMETERS_END,
-};
-static const struct config_field usage_query[] = {
-    PARAMETER_TEXT(
-        "team", STORAGE_TEAM - 1,
-        "members of this team; for managers, it must be their own (administrators: the members of all teams)"),
     PARAMETERS_END,
 };
 static const struct config_field audit_query[] = {
@@ -389,10 +384,6 @@ static const struct api_answer kinds_answers[] = {{200, JSON, "KindList", "Every
 static const struct api_answer kind_answers[] = {
     {200, JSON, "Kind", "The method."}, PROBLEM(404, "There is no such method."), END};
 static const struct api_answer system_answers[] = {{200, JSON, "System", "This daemon."}, END};
-static const struct api_answer usage_answers[] = {
-    {200, JSON, "Usage", "The caller's jobs, threads and bytes, and the limits of one token; null: no limit."},
-    PROBLEM(403, "The team is not one that the caller manages."),
-    END};
 static const struct api_answer audit_answers[] = {
     {200, JSON, "AuditList", "Newest first; status is null if the process ended before it answered."},
     PROBLEM(400, "A query parameter is wrong."),
@@ -521,7 +512,7 @@ static const struct api_answer infer_answers[] = {
 #define INFER(pattern, name, summary)                                                                                  \
     {                                                                                                                  \
         "POST", pattern, name, summary, API_SCOPE_READ, API_BODY_MAX, false, infer_types, "InferenceRequest", NULL,    \
-            infer_answers, inference_infer, &inference_dialect, RIGHT_READ                                             \
+            infer_answers, inference_infer, &inference_dialect, RIGHT_FETCH                                            \
     }
 #define ACT(verb, handle, summary)                                                                                     \
     {                                                                                                                  \
@@ -557,8 +548,9 @@ const struct api_route api_routes[] = {
     {"DELETE", "/v1/studies/{id}", "deleteStudy", "Delete a finished study and all its jobs", API_SCOPE_SUBMIT, 0,
      false, NULL, NULL, NULL, study_delete_answers, studies_delete, NULL, RIGHT_DELETE},
     GET(RIGHT_READ, "/v1/jobs/{id}", "showJob", API_SCOPE_READ, show_query, show_answers, jobs_show, "Show a job"),
-    {"PATCH", "/v1/jobs/{id}", "changeJob", "Change the name, priority, tags or visibility of a job", API_SCOPE_SUBMIT,
-     API_JSON_MAX, false, patch_types, "JobPatch", NULL, patch_answers, jobs_patch, NULL, RIGHT_CHANGE},
+    {"PATCH", "/v1/jobs/{id}", "changeJob", "Change the name, priority, tags, visibility or pin of a job",
+     API_SCOPE_SUBMIT, API_JSON_MAX, false, patch_types, "JobPatch", NULL, patch_answers, jobs_patch, NULL,
+     RIGHT_CHANGE},
     {"DELETE", "/v1/jobs/{id}", "deleteJob", "Delete a finished job and all that belongs to it", API_SCOPE_SUBMIT, 0,
      false, NULL, NULL, NULL, delete_answers, jobs_delete, NULL, RIGHT_DELETE},
     ACT("cancel", jobs_cancel, "Cancel a job; a running one stops at its next step boundary"),
@@ -572,15 +564,15 @@ const struct api_route api_routes[] = {
         "Event stream of all jobs, from now on or after Last-Event-ID"),
     GET(RIGHT_READ, "/v1/jobs/{id}/checkpoints", "listCheckpoints", API_SCOPE_READ, NULL, checkpoints_answers,
         checkpoints_list, "Stored checkpoints of a job"),
-    GET(RIGHT_READ, "/v1/jobs/{id}/checkpoints/{seq}", "getCheckpoint", API_SCOPE_READ, NULL, checkpoint_answers,
+    GET(RIGHT_FETCH, "/v1/jobs/{id}/checkpoints/{seq}", "getCheckpoint", API_SCOPE_READ, NULL, checkpoint_answers,
         checkpoints_get, "Weights of a checkpoint as safetensors; ranges allowed"),
     GET(RIGHT_READ, "/v1/jobs/{id}/attestation", "readAttestation", API_SCOPE_READ, NULL, attestation_answers,
         attestation_show, "Origin of a job's checkpoints and the chain of their hashes"),
-    GET(RIGHT_READ, "/v1/jobs/{id}/bundle", "getBundle", API_SCOPE_READ, bundle_query, bundle_answers, bundle_show,
+    GET(RIGHT_FETCH, "/v1/jobs/{id}/bundle", "getBundle", API_SCOPE_READ, bundle_query, bundle_answers, bundle_show,
         "Export a job as one file for import by another daemon"),
-    GET(RIGHT_READ, "/v1/jobs/{id}/onnx", "getOnnx", API_SCOPE_READ, onnx_query, onnx_answers, onnx_show,
+    GET(RIGHT_FETCH, "/v1/jobs/{id}/onnx", "getOnnx", API_SCOPE_READ, onnx_query, onnx_answers, onnx_show,
         "Export the model of a job as ONNX"),
-    GET(RIGHT_READ, "/v1/jobs/{id}/report", "getReport", API_SCOPE_READ, report_query, job_report_answers, report_show,
+    GET(RIGHT_FETCH, "/v1/jobs/{id}/report", "getReport", API_SCOPE_READ, report_query, job_report_answers, report_show,
         "Report of a job as one HTML file: verdict, figures, test inputs with motifs, settings, origin, commands"),
     GET(RIGHT_READ, "/v1/jobs/{id}/review", "getReview", API_SCOPE_READ, review_show_query, review_show_answers,
         review_show, "Draw marks of the test part for a review, and estimate from the answers how many are false"),
@@ -596,7 +588,7 @@ const struct api_route api_routes[] = {
      API_JSON_MAX, true, json_types, "NewEvaluation", NULL, evaluate_answers, evaluation_submit, NULL, RIGHT_USE},
     GET(RIGHT_READ, "/v1/jobs/{id}/artifacts", "listArtifacts", API_SCOPE_READ, NULL, artifacts_answers, artifacts_list,
         "Pictures and tables of a job"),
-    GET(RIGHT_READ, "/v1/jobs/{id}/artifacts/{name}", "getArtifact", API_SCOPE_READ, NULL, artifact_answers,
+    GET(RIGHT_FETCH, "/v1/jobs/{id}/artifacts/{name}", "getArtifact", API_SCOPE_READ, NULL, artifact_answers,
         artifacts_get, "One picture or table"),
     GET(RIGHT_NOTHING, "/v1/datasets", "listDatasets", API_SCOPE_READ, NULL, datasets_answers, datasets_list,
         "List uploaded data sets"),
@@ -608,8 +600,9 @@ const struct api_route api_routes[] = {
         datasets_preview, "A picture of a data set's first samples"),
     GET(RIGHT_READ, "/v1/datasets/{name}/division", "divideDataset", API_SCOPE_READ, division_query, division_answers,
         datasets_division, "How a job divides the samples into training, validation and test"),
-    {"PATCH", "/v1/datasets/{name}", "shareDataset", "Change who may see a data set", API_SCOPE_SUBMIT, API_JSON_MAX,
-     false, patch_types, "Sharing", NULL, dataset_patch_answers, datasets_patch, NULL, RIGHT_CHANGE},
+    {"PATCH", "/v1/datasets/{name}", "shareDataset", "Change who may see a data set, and whether it is pinned",
+     API_SCOPE_SUBMIT, API_JSON_MAX, false, patch_types, "DatasetPatch", NULL, dataset_patch_answers, datasets_patch,
+     NULL, RIGHT_CHANGE},
     {"DELETE", "/v1/datasets/{name}", "deleteDataset", "Delete a data set that no unfinished job uses",
      API_SCOPE_SUBMIT, 0, false, NULL, NULL, NULL, drop_answers, datasets_delete, NULL, RIGHT_DELETE},
     GET(RIGHT_NOTHING, "/v1/uploads/{sha256}", "showUpload", API_SCOPE_READ, NULL, upload_answers, uploads_show,
@@ -621,6 +614,12 @@ const struct api_route api_routes[] = {
         "Version, machine, load, sizes"),
     GET(RIGHT_NOTHING, "/v1/usage", "showUsage", API_SCOPE_READ, usage_query, usage_answers, usage_show,
         "What the caller uses and may use; for managers and administrators also what the members of the team use"),
+    GET(RIGHT_NOTHING, "/v1/policies", "listPolicies", API_SCOPE_READ, NULL, policies_answers, policies_show,
+        "Policies of retention for the caller's team; for administrators all"),
+    {"PUT", "/v1/policies", "setPolicies", "Replace all policies of retention", API_SCOPE_ADMIN, API_JSON_MAX, false,
+     json_types, "NewPolicies", policy_query, policies_set_answers, policies_set, NULL, RIGHT_NOTHING},
+    GET(RIGHT_NOTHING, "/v1/policies/dry-run", "showDue", API_SCOPE_READ, NULL, due_answers, policies_dry_run,
+        "What the policies would delete now of the caller's team; for administrators of all"),
     GET(RIGHT_NOTHING, "/v1/audit", "listAudit", API_SCOPE_ADMIN, audit_query, audit_answers, audit_list,
         "Audit log: requests that change something, refusals and sign-ins, and who sent them"),
     GET(RIGHT_NOTHING, "/v1/tokens", "listTokens", API_SCOPE_OPERATOR, NULL, token_list_answers, tokens_handle,

@@ -4,6 +4,7 @@
 #include "server/executors/executor.h"
 
 #include "api/documents/prometheus.h"
+#include "server/house_metrics.h"
 #include "server/tokens.h"
 
 static void jobs_waiting(void *context)
@@ -145,6 +146,10 @@ static void process_metrics(void *context, struct buf *out)
     family(out, "motifd_events_sent_total", "counter", "Events queued for streams.", (double)streams.events);
     notices_metrics(daemon, out);
     token_metrics(daemon, out);
+    house_metrics(&(struct house_options){.db = daemon->settings->db,
+                                          .data = daemon->settings->data,
+                                          .certificate_expires = atomic_load(&daemon->certificate_expires)},
+                  out);
     struct http *http = daemon->http;
     if (http == NULL)
         return;

@@ -14,6 +14,7 @@
 
 #include "core/kernels/blas.h"
 #include "core/kernels/pace.h"
+#include "server/cleaner.h"
 #include "server/http/certificate.h"
 #include "server/process/converter.h"
 #include "server/process/crash.h"
@@ -205,7 +206,9 @@ static enum status start_core(struct daemon *daemon, struct error *err)
                   .job_bytes = settings->job_bytes_per_token,
                   .dataset_bytes = settings->dataset_bytes_per_token,
                   .team_jobs = settings->jobs_per_team,
-                  .team_threads = settings->threads_per_team},
+                  .team_threads = settings->threads_per_team,
+                  .team_job_bytes = settings->job_bytes_per_team,
+                  .team_dataset_bytes = settings->dataset_bytes_per_team},
         .upload_bytes = settings->upload_bytes,
         .import_bytes = settings->import_bytes,
         .datasets_bytes = settings->datasets_bytes,
@@ -329,6 +332,7 @@ static enum status read_certificate(struct daemon *daemon, struct error *err)
     if (status)
         return status;
     daemon->tls = true;
+    atomic_store(&daemon->certificate_expires, expires);
     char until[32];
     struct tm utc;
     (void)gmtime_r(&(time_t){(time_t)expires}, &utc);
@@ -468,6 +472,9 @@ static enum status start(struct daemon *daemon, struct error *err)
     status = scheduler_start(&options, &daemon->scheduler, err);
     if (status)
         return status;
+    status = cleaner_start(daemon->api, daemon->settings->policy_seconds, &daemon->cleaner, err);
+    if (status)
+        return status;
     status = start_http(daemon, err);
     if (status)
         return status;
@@ -592,6 +599,7 @@ static void stop(struct daemon *daemon)
     daemon->http = NULL;
     scheduler_stop(daemon->scheduler);
     daemon->scheduler = NULL;
+    cleaner_stop(daemon->cleaner);
     api_destroy(daemon->api);
     if (daemon->streams != NULL) {
         /* needed only if no HTTP server was started; otherwise http_stop() has ended the streams, and this call has

@@ -36,12 +36,14 @@ struct daemon {
     struct executor executor;
     struct api *api;
     struct scheduler *scheduler;
+    struct cleaner *cleaner;
     struct notices *_Atomic notices; /* NULL without --notify-url */
     struct http *_Atomic http;       /* NULL until the listener is open; handlers read the port from it */
     char host[128];
     uint16_t port;
     bool loopback;
     bool tls;
+    atomic_llong certificate_expires; /* seconds since 1970; 0: no TLS */
     int threads_per_job;
     char executors_text[SETTINGS_TEXT]; /* the setting `executors`, split at the commas */
     char mpirun_text[SETTINGS_TEXT], srun_text[SETTINGS_TEXT],

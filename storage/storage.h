@@ -129,15 +129,14 @@ struct storage_stats {
         int64_t passes;                   /* how often all of them were read */
         int64_t faults;                   /* of the last pass, or of the present one if it has found more */
     } sampled;
-    int64_t metric_points_dropped; /* metric points that were dropped because their step was too small
-                                      (storage_metric_append) */
+    int64_t metric_points_dropped; /* points whose step was too small (storage_metric_append) */
 };
 /* Reads the statistics. Takes milliseconds, whatever the number of jobs. */
 enum status storage_stats_read(struct storage *storage, struct storage_stats *out, struct error *err);
 
 /* Removes what deletions have left, and returns all free pages of the file to the file system. The store does the
- * second by itself, in small steps, when it has nothing else to do and a tenth of the file is free (a quarter and at
- * least 64 MiB while a job runs). Other writes wait for a step at most. */
+ * second by itself, in small steps, when it has nothing else to do and more than a tenth of the used space is free (a
+ * quarter of the file and at least 64 MiB while a job runs). Other writes wait for a step at most. */
 enum status storage_compact(struct storage *storage, struct error *err);
 
 /* ---- jobs -------------------------------------------------------------------------------------- */
@@ -154,6 +153,7 @@ struct storage_job {
     const char *owner;                /* name of the token that submitted the job; "": none */
     const char *team;                 /* team of that token; "": the team without a name */
     enum visibility visibility;
+    bool pinned;       /* no policy of retention takes anything of it */
     const char *trace; /* traceparent (W3C Trace Context) of the submission; "": none */
     const char *study; /* id of the study that the job belongs to; "": none */
     const char *tags;  /* sorted JSON list of texts; NULL stands for an empty list */
@@ -170,6 +170,7 @@ struct storage_job {
     const char *source_job;                /* id of the job whose model this job starts from or evaluates; "": none */
     int64_t source_checkpoint;             /* sequence number of the checkpoint of `source_job`; 0: none */
     int64_t created_at, started_at, finished_at;
+    int64_t used_at;          /* last use (jobs/policy.h); 0: none */
     int64_t version;          /* increases with every change except progress; for If-Match */
     int64_t progress_version; /* increases with every progress update; forms the ETag together with `version` */
 };
@@ -246,9 +247,10 @@ struct storage_job_patch {
     const int *priority;               /* new priority; NULL: unchanged */
     const char *tags;                  /* new tags, a JSON list of texts; NULL: unchanged */
     const enum visibility *visibility; /* new visibility; NULL: unchanged. CONFLICT for a job of a study */
+    const bool *pinned;                /* NULL: unchanged */
     int64_t expected_version; /* the version that the job must have, or the call fails with CONFLICT; 0: any version */
 };
-/* Changes name, priority, tags and visibility of a job in any state. */
+/* Changes name, priority, tags, visibility and pin of a job in any state. */
 enum status storage_job_patch(struct storage *storage, const char *id, const struct storage_job_patch *patch,
                               struct error *err);
 
@@ -265,9 +267,10 @@ enum status storage_job_claim(struct storage *storage, char id[STORAGE_ID], stru
 /* Works like storage_job_claim(), but considers only the queued jobs of one task. */
 enum status storage_job_claim_task(struct storage *storage, enum job_task task, char id[STORAGE_ID], struct error *err);
 
-/* Adds up the bytes of all checkpoints and files of an owner's jobs. The time of the call grows in proportion to the
- * number of these checkpoints and files. */
+/* Adds up the bytes of all checkpoints and files of an owner's or a team's jobs. The time of the call grows in
+ * proportion to the number of these checkpoints and files. */
 enum status storage_owner_bytes(struct storage *storage, const char *owner, int64_t *bytes, struct error *err);
+enum status storage_team_bytes(struct storage *storage, const char *team, int64_t *bytes, struct error *err);
 /* Reads the requested state of a job, which its executor checks between steps. */
 enum status storage_job_requested(struct storage *storage, const char *id, enum requested_state *requested,
                                   struct error *err);
@@ -303,6 +306,15 @@ struct storage_usage {
 /* Reads what jobs use: a row for each owner, at most 1000. owner, team: only jobs of these; NULL: of all. */
 enum status storage_usage_read(struct storage *storage, const char *owner, const char *team, struct arena *arena,
                                struct storage_usage **usage, size_t *count, struct error *err);
+
+struct storage_team {
+    char team[STORAGE_TEAM]; /* "": the team without a name */
+    int64_t queued, bytes;   /* queued jobs; bytes of checkpoints and files */
+};
+/* Reads what the jobs of each team wait for and use, at most 1000 teams. *stalled_ms: the longest time since anything
+ * was reported about a job that runs; 0: none runs. */
+enum status storage_teams_read(struct storage *storage, struct arena *arena, struct storage_team **teams, size_t *count,
+                               int64_t *stalled_ms, struct error *err);
 
 /* ---- studies: groups of jobs --------------------------------------------------------------------- */
 
@@ -538,7 +550,8 @@ struct storage_import {
     const char *progress, *result;             /* JSON texts; NULL: none */
     const char *owner;                         /* name of the token that imports the job; NULL or "": none */
     const char *team;                          /* its team; NULL or "": the team without a name */
-    int64_t owner_bytes; /* upper limit of the bytes of all jobs of the owner, including this one; 0: no limit */
+    /* upper limits of the bytes of all jobs of the owner and of the team with a name, this one included; 0: no limit */
+    int64_t owner_bytes, team_bytes;
     const struct storage_import_checkpoint *checkpoints;
     size_t count;
     const struct storage_series *series; /* within each series, the steps must increase */
@@ -548,7 +561,7 @@ struct storage_import {
 };
 /* Stores a finished (succeeded) job with its checkpoints, which become pinned, its series and its idempotency key, in
  * one transaction. All fields are borrowed. *outcome: as for storage_job_submit(), but never STORAGE_OWNER_FULL. LIMIT:
- * the jobs of the owner would exceed owner_bytes; nothing was stored. */
+ * the jobs of the owner or the team would exceed a limit; nothing was stored. */
 enum status storage_job_import(struct storage *storage, const struct storage_import *in, char id[STORAGE_ID],
                                enum storage_submit_outcome *outcome, struct error *err);
 

@@ -293,7 +293,7 @@ enum status file_in_place(const struct storage *storage, struct error *err);
     " owner, executor, ranks, trace,"                                                                                  \
     " (SELECT json_group_array(tag) FROM (SELECT tag FROM job_tag WHERE job_tag.job = num ORDER BY tag)), study, "     \
     "team,"                                                                                                            \
-    " visibility"
+    " visibility, pinned, used_at"
 /* Reads a row of JOB_COLUMNS. The texts are in the arena. */
 enum status job_row_read(sqlite3_stmt *stmt, struct arena *arena, struct storage_job *out, struct error *err);
 
@@ -313,8 +313,22 @@ enum status job_insert(struct db *db, const char *id, const struct storage_job *
 enum status event_add(struct db *db, int64_t job, const char *type, const char *data, struct error *err);
 /* event.c: adds an event of type "progress"; a job keeps the newest PROGRESS_EVENTS of them. */
 enum status event_add_progress(struct db *db, int64_t job, const char *data, struct error *err);
-/* job_read.c: does the work of storage_owner_bytes() on a connection that the caller has taken. */
+/* policy.c: stores the time at which a job was used, unless it was used within STORAGE_USE_MS before. */
+enum status job_set_used(struct db *db, const char *id, int64_t now, struct error *err);
+/* The checkpoints `c` of the job whose number is the SQL expression `job` that are neither its model (the latest one
+ * and the one with the best accuracy) nor pinned, and from which no unfinished job starts. Of checkpoints with equal
+ * accuracy, the latest counts as best, because its annealing has progressed furthest. */
+#define SPARE_CHECKPOINTS(job)                                                                                         \
+    " FROM checkpoint AS c WHERE c.job = " job " AND c.complete AND NOT c.pinned"                                      \
+    " AND c.seq <> (SELECT max(m.seq) FROM checkpoint AS m WHERE m.job = " job " AND m.complete)"                      \
+    " AND c.seq IS NOT (SELECT b.seq FROM checkpoint AS b WHERE b.job = " job " AND b.complete"                        \
+    "   AND b.accuracy IS NOT NULL ORDER BY b.accuracy DESC, b.seq DESC LIMIT 1)"                                      \
+    " AND NOT EXISTS (SELECT 1 FROM job AS u WHERE u.source_job = (SELECT s.id FROM job AS s WHERE s.num = " job ")"   \
+    "   AND u.source_job <> '' AND u.source_checkpoint = c.seq AND u.state IN ('queued', 'running', 'paused'))"
+/* job_read.c: do the work of storage_owner_bytes() and storage_team_bytes() on a connection that the caller has taken.
+ */
 enum status owner_bytes(struct db *db, const char *owner, int64_t *bytes, struct error *err);
+enum status team_bytes(struct db *db, const char *team, int64_t *bytes, struct error *err);
 /* outbox.c: adds the notice of a job that has ended. The caller has begun a transaction. */
 enum status notice_add(struct db *db, int64_t job, struct error *err);
 /* job.c: applies an event to a job. Sets *state and *requested whenever the job exists, also if the event is refused

@@ -52,7 +52,7 @@ extern const struct command command_submit, command_list, command_show, command_
     command_attestation, command_verify, command_artifacts, command_datasets, command_kinds, command_system,
     command_health, command_get, command_logs, command_rm, command_version, command_sites, command_signal,
     command_logos, command_pairs, command_rules, command_study, command_ask, command_report, command_share,
-    command_usage, command_review;
+    command_usage, command_review, command_policy, command_pin;
 
 /* --- talking to the server --- */
 

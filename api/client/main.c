@@ -7,20 +7,17 @@
 #define DEFAULT_SERVER "http://127.0.0.1:8080"
 
 static const struct command *const commands[] = {
-    &command_submit,      &command_list,      &command_show,
-    &command_watch,       &command_metrics,   &command_plot,
-    &command_ask,         &command_motifs,    &command_predict,
-    &command_channels,    &command_intervene, &command_compare,
-    &command_evaluate,    &command_report,    &command_cancel,
-    &command_pause,       &command_resume,    &command_delete,
-    &command_checkpoints, &command_export,    &command_import,
-    &command_attestation, &command_verify,    &command_artifacts,
-    &command_datasets,    &command_kinds,     &command_system,
-    &command_health,      &command_get,       &command_logs,
-    &command_rm,          &command_version,   &command_sites,
-    &command_signal,      &command_logos,     &command_pairs,
-    &command_rules,       &command_study,     &command_share,
-    &command_usage,       &command_review,    NULL,
+    &command_submit,   &command_list,        &command_show,        &command_watch,
+    &command_metrics,  &command_plot,        &command_ask,         &command_motifs,
+    &command_predict,  &command_channels,    &command_intervene,   &command_compare,
+    &command_evaluate, &command_report,      &command_cancel,      &command_pause,
+    &command_resume,   &command_delete,      &command_checkpoints, &command_export,
+    &command_import,   &command_attestation, &command_verify,      &command_artifacts,
+    &command_datasets, &command_kinds,       &command_system,      &command_health,
+    &command_get,      &command_logs,        &command_rm,          &command_version,
+    &command_sites,    &command_signal,      &command_logos,       &command_pairs,
+    &command_rules,    &command_study,       &command_share,       &command_usage,
+    &command_review,   &command_policy,      &command_pin,         NULL,
 };
 
 static const struct config_field common_options[] = {

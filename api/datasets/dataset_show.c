@@ -21,6 +21,7 @@
 #include "core/data/uploads/collection.h"
 #include "protocol/config_json.h"
 #include "protocol/faults.h"
+#include "api/retention/retention.h"
 #include "storage/files/dataset.h"
 
 /* Describes the formats of uploads to clients: which options each of them reads, and which values an option may have.
@@ -380,6 +381,27 @@ static enum status append_head(struct exchange *x, const char *folder, const cha
     return STATUS_OK;
 }
 
+/* Appends the members "pinned" and "expires_at". */
+static enum status append_retention(struct exchange *x, const char *name, struct buf *body, struct error *err)
+{
+    struct storage_dataset_use use;
+    struct dataset_due *due = NULL;
+    const char *rules;
+    size_t count = 0;
+    enum status status = storage_dataset_use_get(x->api->options.storage, name, &use, err);
+    if (!status)
+        status = storage_policies_get(x->api->options.storage, &x->arena, &rules, err);
+    if (!status)
+        status = dataset_due_list(x->api, rules, NULL, name, INT64_MAX, &x->arena, &due, &count, err);
+    if (status)
+        return status;
+    buf_format(body, ",\"pinned\":%s,\"expires_at\":", use.pinned ? "true" : "false");
+    struct json_sink json;
+    json_sink_init(&json, body);
+    sink_time(&json.sink, NULL, count > 0 ? due[0].due_at : 0);
+    return STATUS_OK;
+}
+
 /* Appends the stored document and adds the members "division" and "kinds" to it. */
 static enum status append_document(struct exchange *x, const char *name, const char *text, struct error *err)
 {
@@ -396,6 +418,9 @@ static enum status append_document(struct exchange *x, const char *name, const c
     if (status)
         return status;
     status = append_head(x, name, text, body, &head, err);
+    if (status)
+        return status;
+    status = append_retention(x, name, body, err);
     if (status)
         return status;
     buf_append(body, text + head, (size_t)(end - text) - head);

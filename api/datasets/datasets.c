@@ -11,6 +11,7 @@
 #include "api/datasets/dataset_names.h"
 #include "api/datasets/dataset_options.h"
 #include "api/datasets/dataset_show.h"
+#include "api/datasets/dataset_users.h"
 #include "api/datasets/uploads.h"
 #include "api/http/exchange.h"
 #include "api/jobs/submission.h"
@@ -24,6 +25,7 @@
 #include "core/draw/png.h"
 #include "storage/files/dataset.h"
 #include "storage/files/dataset_digest.h"
+#include "storage/jobs/policy.h"
 #include "storage/storage.h"
 
 #define PREVIEW_BYTES (8u << 20)
@@ -95,6 +97,7 @@ static bool read_request(struct exchange *x, struct upload_request *request)
             (void)collection_option_state(o, &request->options, value); /* query_check() has checked the value */
     }
     (void)snprintf(request->owner, sizeof request->owner, "%s", caller_name(x));
+    (void)snprintf(request->team, sizeof request->team, "%s", caller_team(x));
     (void)visibility_parse(visibility, &request->visibility); /* query_check() has checked the value */
     if (!request->format)
         respond_problem(
@@ -163,9 +166,11 @@ static enum status reserve_for(struct exchange *x, struct api_upload *upload, in
                                struct error *err)
 {
     const struct reservation_limits limits = {root_of(x), x->api->options.datasets_bytes,
-                                              x->api->options.share.dataset_bytes};
+                                              x->api->options.share.dataset_bytes,
+                                              x->api->options.share.team_dataset_bytes};
     struct reservation *r = upload_reservation(upload);
     r->owner = upload_request_of(upload)->owner;
+    r->team = upload_request_of(upload)->team;
     return reserve(&x->api->reservations, &limits, r, least, most, err);
 }
 
@@ -563,64 +568,10 @@ void datasets_put(struct exchange *x)
 
 /* ---- deleting ---------------------------------------------------------------------------------------------- */
 
-/* Finds out whether a job's configuration contains the name of the data set. */
-static enum status names_dataset(const struct exchange *x, const struct storage_job *job, const char *name, bool *found,
-                                 struct error *err)
-{
-    const struct method *method = api_method(x->api, job->kind);
-    cJSON *config = NULL;
-    *found = false;
-    if (!method || !method->dataset_fields)
-        return STATUS_OK;
-    enum status status = json_parse(job->config, strlen(job->config), &config, err);
-    if (status)
-        return status;
-    for (const char *const *field = method->dataset_fields; *field && !*found; field++) {
-        const char *value = cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(config, *field));
-        *found = value && strcmp(value, name) == 0;
-    }
-    cJSON_Delete(config);
-    return STATUS_OK;
-}
-
-/* Finds an unfinished job that uses the data set; `id` is "" if there is none. *hidden: the caller may not read it. */
-static enum status find_user(struct exchange *x, const char *name, char id[STORAGE_ID], bool *hidden, struct error *err)
-{
-    /* A job may change its state between two lists. The lists of queued and running jobs are read again at the end, so
-     * that a job that was resumed in between is found. */
-    static const enum job_state states[] = {JOB_QUEUED, JOB_RUNNING, JOB_PAUSED, JOB_QUEUED, JOB_RUNNING};
-    id[0] = '\0';
-    for (size_t s = 0; s < sizeof states / sizeof states[0]; s++) {
-        struct storage_job_filter filter = {.by_state = true, .state = states[s], .limit = 1000};
-        for (bool more = true; more;) {
-            struct storage_job *jobs;
-            size_t count;
-            enum status status =
-                storage_job_list(x->api->options.storage, &filter, &x->arena, &jobs, &count, &more, err);
-            if (status)
-                return status;
-            for (size_t i = 0; i < count && id[0] == '\0'; i++) {
-                bool found;
-                status = names_dataset(x, &jobs[i], name, &found, err);
-                if (status)
-                    return status;
-                if (found) {
-                    (void)snprintf(id, STORAGE_ID, "%s", jobs[i].id);
-                    *hidden = !caller_may(x, jobs[i].owner, jobs[i].team, jobs[i].visibility, ACTION_READ);
-                }
-            }
-            more = more && count > 0 && id[0] == '\0';
-            filter.before = count > 0 ? jobs[count - 1].id : NULL;
-        }
-    }
-    return STATUS_OK;
-}
-
 void datasets_delete(struct exchange *x)
 {
     const char *name = exchange_param(x, "name");
-    char id[STORAGE_ID];
-    bool hidden = false;
+    struct storage_job user;
     struct error err;
     enum dataset_kind kind;
     error_clear(&err);
@@ -628,16 +579,17 @@ void datasets_delete(struct exchange *x)
         respond_error(x, &err);
     else if (kind != DATASET_OURS)
         dataset_respond_missing(x, name, "");
-    else if (find_user(x, name, id, &hidden, &err))
+    else if (dataset_user_find(x->api, &x->arena, name, &user, &err))
         respond_error(x, &err);
-    else if (id[0] != '\0' && hidden)
+    else if (user.id[0] != '\0' && !caller_may(x, user.owner, user.team, user.visibility, ACTION_READ))
         respond_problem(x, PROBLEM_CONFLICT, "A job of somebody else uses the data set %s and is not finished.", name);
-    else if (id[0] != '\0')
-        respond_problem(x, PROBLEM_CONFLICT, "Job %s uses the data set %s and is not finished.", id, name);
+    else if (user.id[0] != '\0')
+        respond_problem(x, PROBLEM_CONFLICT, "Job %s uses the data set %s and is not finished.", user.id, name);
     else if (dataset_remove(root_of(x), name, &err))
         respond_error(x, &err);
     else {
         model_cache_forget_dataset(x->api->models, name); /* these models may have opened the deleted files */
+        (void)storage_dataset_forget(x->api->options.storage, name, NULL);
         respond_empty(x, 204);
     }
 }
@@ -645,12 +597,16 @@ void datasets_delete(struct exchange *x)
 void datasets_patch(struct exchange *x)
 {
     const char *name = exchange_param(x, "name");
-    enum visibility visibility = VISIBILITY_TEAM;
+    struct sharing patch = {.pinnable = true};
     struct error err;
     error_clear(&err);
-    if (!visibility_patch(x, &visibility))
+    if (!sharing_read(x, &patch))
         return;
-    if (dataset_visibility_set(root_of(x), name, visibility, &err))
+    enum status status =
+        patch.pins ? storage_dataset_pin(x->api->options.storage, name, patch.pinned, &err) : STATUS_OK;
+    if (!status && patch.shares)
+        status = dataset_visibility_set(root_of(x), name, patch.visibility, &err);
+    if (status)
         respond_error(x, &err);
     else
         dataset_respond(x, 200, name);

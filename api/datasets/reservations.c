@@ -61,6 +61,25 @@ static enum status apply_limit(const struct reservations *all, const char *root,
     return STATUS_OK;
 }
 
+/* The same for the limit of a team. The parts of uploads name only their owner, so reservations count with the bytes
+ * that have arrived. */
+static enum status apply_team_limit(const struct reservations *all, const char *root, const char *team, int64_t limit,
+                                    int64_t least, int64_t *most, struct error *err)
+{
+    int64_t waiting = 0, used;
+    for (const struct reservation *r = all->first; r != NULL; r = r->next)
+        waiting += r->team != NULL && strcmp(team, r->team) == 0 ? r->bytes : 0;
+    enum status status = dataset_team_bytes(root, team, &used, err);
+    if (status)
+        return status;
+    if (!reservation_room(limit, used, waiting, least, most))
+        return error_set(err, STATUS_LIMIT, NULL,
+                         "The data sets of this team use %lld of %lld bytes, and its uploads in progress reserve %lld; "
+                         "this one needs %lld",
+                         (long long)used, (long long)limit, (long long)waiting, (long long)least);
+    return STATUS_OK;
+}
+
 enum status reserve(struct reservations *all, const struct reservation_limits *limits, struct reservation *r,
                     int64_t least, int64_t most, struct error *err)
 {
@@ -69,6 +88,8 @@ enum status reserve(struct reservations *all, const struct reservation_limits *l
     enum status status = apply_limit(all, limits->root, NULL, limits->all, least, &most, err);
     if (!status && limits->owner > 0 && r->owner[0] != '\0')
         status = apply_limit(all, limits->root, r->owner, limits->owner, least, &most, err);
+    if (!status && limits->team > 0 && r->team != NULL && r->team[0] != '\0')
+        status = apply_team_limit(all, limits->root, r->team, limits->team, least, &most, err);
     if (!status) {
         r->bytes = most + arrived(r);
         r->next = all->first;

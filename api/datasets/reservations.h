@@ -19,6 +19,7 @@ bool reservation_room(int64_t limit, int64_t used, int64_t waiting, int64_t leas
 struct reservation { /* a reservation that is all zero holds nothing */
     struct reservation *next;
     const char *owner; /* borrowed; "": no owner */
+    const char *team;  /* borrowed; "" or NULL: the team without a name */
     int64_t bytes;     /* bytes of the whole upload, including those that have arrived */
     int part; /* descriptor of the partial file, whose size is the number of arrived bytes; -1: the file has no name */
     bool held;
@@ -31,8 +32,8 @@ struct reservations {
 
 struct reservation_limits {
     const char *root; /* the folder of data sets */
-    /* upper limits of bytes; all: of all data sets; owner: of the data sets of one owner; 0: no limit */
-    int64_t all, owner;
+    /* upper limits of bytes; all: of all data sets; owner, team: of the data sets of one owner or team; 0: no limit */
+    int64_t all, owner, team;
 };
 
 /* Reserves as many bytes as are free, at least `least` and at most `most`, in place of the bytes that `r` has reserved

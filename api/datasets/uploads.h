@@ -31,6 +31,7 @@ struct upload_request {
     int64_t stored;             /* upper limit of the bytes that the stored values take */
     enum visibility visibility; /* who may see the data set */
     char owner[128];            /* name of the token that uploads and owns the partial file; "": none */
+    char team[STORAGE_TEAM];    /* its team; "": the team without a name */
     /* counts the place of the upload, and its temporary files; upload_begin() takes it over, also after an error */
     struct ledger_account account;
 };

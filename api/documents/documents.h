@@ -19,6 +19,8 @@ void health_ready(struct exchange *x);
 /* Returns whether the daemon accepts jobs; if not, it has sent 503. */
 bool health_check(struct exchange *x);
 void health_metrics(struct exchange *x);
+/* Appends metrics of teams: all of them for administrators, else of the caller's own. */
+void team_metrics(struct exchange *x, struct buf *out);
 void openapi_show(struct exchange *x);
 void root_show(struct exchange *x);
 void asset_show(struct exchange *x);

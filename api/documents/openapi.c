@@ -161,7 +161,7 @@ static void write_answer(const struct sink *out, const struct api_route *route, 
 static void write_operation(const struct sink *out, const struct api_route *route)
 {
     static const char *const scopes[] = {"", "read", "submit", "manage", "admin", "operator", "trainer"};
-    static const char *const rights[RIGHTS] = {"", "nothing", "trainer", "read", "use", "change", "delete"};
+    static const char *const rights[RIGHTS] = {"", "nothing", "trainer", "read", "read", "use", "change", "delete"};
     char method[8];
     size_t length = strlen(route->method);
     for (size_t i = 0; i <= length; i++) {

@@ -71,7 +71,8 @@ const struct openapi_schema openapi_schemas[] = {
     {"ReviewAnswers", "answers [ReviewAnswer], *job text", NULL, true},
     {"Fault", "*pointer text, *parameter text, detail text", NULL, false},
     {"Dataset",
-     "name text, *owner text?, *team text?, *visibility Visibility, sha256 text, bytes integer, format text, options "
+     "name text, *owner text?, *team text?, *visibility Visibility, *pinned flag, *expires_at time?, sha256 text, "
+     "bytes integer, format text, options "
      "object, *stated object, created_at time, kind text, "
      "target text, samples integer, shape object, values object, *rate integer, *columns [object], *lengths object, "
      "*label_lengths object, longest integer, vocabulary [object], *groups [object], boxes integer, "
@@ -151,8 +152,9 @@ const struct openapi_schema openapi_schemas[] = {
      NULL, false},
     {"LearningRate", "from number, to number, curve text", NULL, false},
     {"Job",
-     "id text, kind text, preset text?, name text?, owner text?, team text?, visibility Visibility, tags [text], task "
-     "Task, state State, requested_state "
+     "id text, kind text, preset text?, name text?, owner text?, team text?, visibility Visibility, pinned flag, "
+     "*expires_at "
+     "time?, tags [text], task Task, state State, requested_state "
      "RequestedState?, blocked text?, priority integer, "
      "threads integer, executor text?, ranks integer, traceparent text?, study text?, *config object, *facts object, "
      "*warnings [Fault], plan [Phase], "
@@ -163,8 +165,8 @@ const struct openapi_schema openapi_schemas[] = {
      "error object?, created_at time, started_at time?, finished_at time?, links {text}",
      NULL, false},
     {"JobItem",
-     "id text, *kind text, *preset text?, *name text?, *owner text?, *team text?, *visibility Visibility, *tags "
-     "[text], *task Task, *state State, "
+     "id text, *kind text, *preset text?, *name text?, *owner text?, *team text?, *visibility Visibility, *pinned "
+     "flag, *expires_at time?, *tags [text], *task Task, *state State, "
      "*requested_state RequestedState?, *blocked text?, *priority integer, *threads integer, *executor text?, *ranks "
      "integer, "
      "*traceparent text?, *study text?, *config object, *facts object, *warnings [Fault], *plan [Phase], *from From?, "
@@ -227,14 +229,27 @@ const struct openapi_schema openapi_schemas[] = {
      "{'description':'words by which lists can be filtered','type':'array','maxItems':16,"
      "'items':{'type':'string','minLength':1,'maxLength':63}}",
      false},
-    {"JobPatch", "*name Name?, *priority Priority, *tags Tags?, *visibility Visibility", NULL, true},
+    {"JobPatch", "*name Name?, *priority Priority, *tags Tags?, *visibility Visibility, *pinned flag", NULL, true},
+    {"DatasetPatch", "*visibility Visibility, *pinned flag", NULL, true},
+    {"Policy",
+     "*team text?, kind text, *keep_newest integer?, *keep_days integer?, *checkpoint_days integer?, *keep_tagged flag",
+     NULL, true},
+    {"NewPolicies", "policies [Policy]", NULL, true},
+    {"PolicyList", "policies [Policy]", NULL, false},
+    {"PolicyName", "team text?, kind text", NULL, false},
+    {"DueJob",
+     "id text, kind text, name text?, owner text?, team text?, takes text, policy PolicyName, due_at time, bytes "
+     "integer",
+     NULL, false},
+    {"DueDataset", "name text, owner text?, team text?, policy PolicyName, due_at time, bytes integer", NULL, false},
+    {"Due", "jobs [DueJob], datasets [DueDataset], bytes integer, more flag", NULL, false},
     {"Usage",
      "owner text?, team text?, role text, jobs {integer}, threads integer, thread_seconds_day number, job_bytes "
      "integer, dataset_bytes integer, limits UsageLimits, *total UsageTotal, *members [UsageMember]",
      NULL, false},
     {"UsageLimits",
      "jobs integer?, threads integer?, job_bytes integer?, dataset_bytes integer?, team_jobs integer?, team_threads "
-     "integer?",
+     "integer?, team_job_bytes integer?, team_dataset_bytes integer?",
      NULL, false},
     {"UsageTotal",
      "jobs {integer}, threads integer, thread_seconds_day number, job_bytes integer, dataset_bytes integer", NULL,

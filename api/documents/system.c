@@ -278,6 +278,7 @@ void health_metrics(struct exchange *x)
     write_process_metrics(x, out, &system);
     write_ledger(x->api->ledger, out);
     counters_write(x->api->counters, out);
+    team_metrics(x, out);
     if (x->api->options.daemon.metrics != NULL)
         x->api->options.daemon.metrics(x->api->options.daemon.context, out);
     response_header(x->response, "Cache-Control", "no-store");

@@ -101,6 +101,7 @@ struct api_options {
         int64_t job_bytes;
         int64_t dataset_bytes;           /* upper limit of the bytes of the data sets that the token uploaded */
         int64_t team_jobs, team_threads; /* jobs and threads of a team; teams without a name have no limit */
+        int64_t team_job_bytes, team_dataset_bytes; /* the same bytes of all members of the team */
     } share;
     /* executors that a job may request, the default first; ends with NULL. NULL: only "thread" */
     const char *const *executors;

@@ -65,6 +65,7 @@ enum api_right {
     RIGHT_NOTHING,  /* the path names no object; an answer contains only what the caller may read */
     RIGHT_TRAINER,  /* the caller is the job's trainer (API_SCOPE_TRAINER) */
     RIGHT_READ,
+    RIGHT_FETCH, /* as RIGHT_READ; the request counts as a use of the job, for policies (storage/jobs/policy.h) */
     RIGHT_USE,
     RIGHT_CHANGE,
     RIGHT_DELETE,

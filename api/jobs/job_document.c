@@ -9,6 +9,7 @@
 #include "api/jobs/checkpoint_pick.h"
 #include "api/rights/caller.h"
 #include "protocol/config_json.h"
+#include "storage/jobs/policy.h"
 #include "storage/storage.h"
 
 void stored_json(struct json_sink *json, const char *key, const char *text)
@@ -189,10 +190,11 @@ static void config_document(struct exchange *x, const struct storage_job *job)
 
 /* Names of the members of a job document, in the order of the document. */
 static const char *const member_names[] = {
-    "id",          "kind",     "preset",          "name",    "owner",      "team",       "visibility",  "tags",
-    "task",        "state",    "requested_state", "blocked", "priority",   "threads",    "executor",    "ranks",
-    "traceparent", "study",    "config",          "facts",   "warnings",   "plan",       "from",        "evaluation",
-    "phase",       "progress", "result",          "error",   "created_at", "started_at", "finished_at", "links"};
+    "id",          "kind",       "preset",      "name",     "owner",           "team",    "visibility", "pinned",
+    "expires_at",  "tags",       "task",        "state",    "requested_state", "blocked", "priority",   "threads",
+    "executor",    "ranks",      "traceparent", "study",    "config",          "facts",   "warnings",   "plan",
+    "from",        "evaluation", "phase",       "progress", "result",          "error",   "created_at", "started_at",
+    "finished_at", "links"};
 #define MEMBERS (sizeof member_names / sizeof member_names[0])
 
 /* Which members of a job document are written. `fields` has commas at both ends, such as ",id,name,". */
@@ -286,6 +288,15 @@ static const char *blocked_by(const struct exchange *x, const struct storage_job
                : NULL;
 }
 
+/* When a policy deletes the job; 0: never, or it cannot be read. */
+static int64_t expiry(const struct exchange *x, const struct storage_job *job)
+{
+    int64_t at = 0;
+    if (job_state_final(job->state))
+        (void)storage_job_expiry(x->api->options.storage, job->id, &at, &(struct error){0});
+    return at;
+}
+
 static void write_origin(const struct view *v)
 {
     bool cancelled;
@@ -299,6 +310,10 @@ static void write_origin(const struct view *v)
     show_text(v, "owner", job->owner);
     show_text(v, "team", job->team);
     show_text(v, "visibility", visibility_name(job->visibility));
+    if (shows(v, "pinned"))
+        sink_boolean(v->x->out, "pinned", job->pinned);
+    if (v->fields != NULL ? job_document_listed(v->fields, "expires_at") : v->whole)
+        sink_time(v->x->out, "expires_at", expiry(v->x, job));
     if (shows(v, "tags"))
         stored_json(&v->x->json, "tags", job->tags != NULL ? job->tags : "[]");
     show_text(v, "task", job->task == JOB_EVALUATE ? "evaluate" : "train");
@@ -367,12 +382,16 @@ bool job_member_known(const char *name, struct name_guess *guess)
     return false;
 }
 
-/* The tag contains two numbers, VERSION and PROGRESS, because both identify the representation. If-Match compares only
- * VERSION: progress of a job is no reason to refuse a change of its name. */
+/* The tag contains numbers, VERSION, PROGRESS and when a policy deletes the job, because all identify the
+ * representation. If-Match compares only VERSION: progress of a job is no reason to refuse a change of its name. */
 void job_etag(const struct exchange *x, const struct storage_job *job, char out[64])
 {
     bool cancelled, blocked = blocked_by(x, job, &cancelled) != NULL;
-    (void)snprintf(out, 64, "\"%lld.%lld%s%s\"", (long long)job->version, (long long)job->progress_version,
+    char until[24] = "";
+    const int64_t at = expiry(x, job);
+    if (at > 0)
+        (void)snprintf(until, sizeof until, ".%llx", (unsigned long long)at);
+    (void)snprintf(out, 64, "\"%lld.%lld%s%s%s\"", (long long)job->version, (long long)job->progress_version, until,
                    blocked ? ".blocked" : "", cancelled ? ".cancelled" : "");
 }
 

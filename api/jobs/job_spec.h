@@ -58,8 +58,14 @@ bool job_spec_member(const char *name, struct name_guess *guess);
  * it has added a fault. */
 bool job_name_read(const cJSON *value, char name[STORAGE_NAME], struct api_faults *faults);
 struct exchange;
-/* Reads the body {"visibility": ...} of a PATCH. False: the function has responded. */
-bool visibility_patch(struct exchange *x, enum visibility *out);
+struct sharing {
+    bool pinnable;     /* the caller sets it: the body may contain `pinned`; else it must contain `visibility` */
+    bool shares, pins; /* which members the body contains */
+    enum visibility visibility;
+    bool pinned;
+};
+/* Reads the body {"visibility": ..., "pinned": ...} of a PATCH. False: the function has responded. */
+bool sharing_read(struct exchange *x, struct sharing *out);
 bool job_visibility_read(const cJSON *value, enum visibility *out, struct api_faults *faults);
 /* Writes the tags as a JSON list. */
 bool job_tags_read(const cJSON *value, char tags[JOB_TAGS_TEXT], struct api_faults *faults);

@@ -48,7 +48,16 @@ struct patch_values { /* the values to which the members of storage_job_patch po
     char name[STORAGE_NAME], tags[JOB_TAGS_TEXT];
     int priority;
     enum visibility visibility;
+    bool pinned;
 };
+
+static bool read_flag(const cJSON *item, const char *pointer, bool *out, struct api_faults *faults)
+{
+    if (!cJSON_IsBool(item))
+        api_faults_add(faults, pointer, "must be true or false");
+    *out = cJSON_IsTrue(item);
+    return cJSON_IsBool(item);
+}
 
 static void read_patch(const cJSON *body, struct storage_job_patch *patch, struct patch_values *values,
                        struct api_faults *faults)
@@ -71,6 +80,9 @@ static void read_patch(const cJSON *body, struct storage_job_patch *patch, struc
         } else if (strcmp(item->string, "visibility") == 0) {
             if (job_visibility_read(item, &values->visibility, faults))
                 patch->visibility = &values->visibility;
+        } else if (strcmp(item->string, "pinned") == 0) {
+            if (read_flag(item, "/pinned", &values->pinned, faults))
+                patch->pinned = &values->pinned;
         } else {
             char pointer[128];
             fault_pointer(pointer, "", item->string);
@@ -79,13 +91,14 @@ static void read_patch(const cJSON *body, struct storage_job_patch *patch, struc
             name_guess_offer(&guess, "priority");
             name_guess_offer(&guess, "tags");
             name_guess_offer(&guess, "visibility");
-            name_guess_fault(&guess, "a member that can be changed (name, priority, tags and visibility can)", pointer,
-                             faults);
+            name_guess_offer(&guess, "pinned");
+            name_guess_fault(&guess, "a member that can be changed (name, priority, tags, visibility and pinned can)",
+                             pointer, faults);
         }
     }
 }
 
-bool visibility_patch(struct exchange *x, enum visibility *out)
+bool sharing_read(struct exchange *x, struct sharing *out)
 {
     cJSON *body = exchange_object(x);
     struct api_faults *faults = arena_zalloc(&x->arena, 1, sizeof *faults);
@@ -98,10 +111,14 @@ bool visibility_patch(struct exchange *x, enum visibility *out)
     JSON_EACH (item, body) {
         char pointer[128];
         fault_pointer(pointer, "", item->string);
-        if (strcmp(item->string, "visibility") != 0)
-            api_faults_add(faults, pointer, "cannot be changed; visibility can");
+        if (out->pinnable && strcmp(item->string, "pinned") == 0)
+            out->pins = read_flag(item, "/pinned", &out->pinned, faults);
+        else if (strcmp(item->string, "visibility") != 0)
+            api_faults_add(faults, pointer, "cannot be changed; visibility%s can", out->pinnable ? " and pinned" : "");
     }
-    (void)job_visibility_read(cJSON_GetObjectItemCaseSensitive(body, "visibility"), out, faults);
+    const cJSON *visibility = cJSON_GetObjectItemCaseSensitive(body, "visibility");
+    if (visibility != NULL || !out->pinnable)
+        out->shares = job_visibility_read(visibility, &out->visibility, faults);
     cJSON_Delete(body);
     if (faults->count > 0)
         respond_faults(x, PROBLEM_INVALID, "pointer", faults);

@@ -7,6 +7,7 @@
 #include "api/jobs/job_document.h"
 #include "api/datasets/dataset_names.h"
 #include "api/jobs/job_name.h"
+#include "api/retention/retention.h"
 #include "api/rights/caller.h"
 #include "core/base/hash.h"
 #include "protocol/config_json.h"
@@ -61,27 +62,32 @@ static void share_check_threads(const struct exchange *x, int threads, struct ap
     }
 }
 
-/* Checks, before a job is stored, that the bytes of the token's checkpoints and files are below the limit. After a
- * failure, the function has responded and returns false. */
-static bool share_has_room(struct exchange *x)
+static bool has_room(struct exchange *x, bool of_team, int64_t most)
 {
-    int64_t most = x->api->options.share.job_bytes, bytes = 0;
+    const char *whose = of_team ? caller_team(x) : caller_name(x);
+    int64_t bytes = 0;
     struct error err;
     error_clear(&err);
-    if (most <= 0 || caller_name(x)[0] == '\0')
+    if (most <= 0 || whose[0] == '\0')
         return true;
-    if (storage_owner_bytes(x->api->options.storage, caller_name(x), &bytes, &err)) {
+    enum status status = of_team ? storage_team_bytes(x->api->options.storage, whose, &bytes, &err)
+                                 : storage_owner_bytes(x->api->options.storage, whose, &bytes, &err);
+    if (status)
         respond_error(x, &err);
-        return false;
-    }
-    if (bytes >= most) {
+    else if (bytes >= most)
         respond_problem(x, PROBLEM_FORBIDDEN,
-                        "The jobs of this token keep %lld bytes of checkpoints and files; the limit is %lld. "
+                        "The jobs of this %s keep %lld bytes of checkpoints and files; the limit is %lld. "
                         "Delete finished jobs.",
-                        (long long)bytes, (long long)most);
-        return false;
-    }
-    return true;
+                        of_team ? "team" : "token", (long long)bytes, (long long)most);
+    return !status && bytes < most;
+}
+
+/* Checks, before a job is stored, that the bytes of the token's and the team's checkpoints and files are below the
+ * limits. After a failure, the function has responded and returns false. */
+static bool share_has_room(struct exchange *x)
+{
+    const struct api_share *share = &x->api->options.share;
+    return has_room(x, false, share->job_bytes) && has_room(x, true, share->team_job_bytes);
 }
 
 enum status job_memory_check(const struct api *api, const struct method_estimate *estimate, const char *pointer,
@@ -268,7 +274,7 @@ enum status submission_row(struct exchange *x, const struct submission *s, struc
         .source_job = spec->from_job[0] != '\0' ? spec->from_job : NULL,
         .source_checkpoint = s->seq,
     };
-    return STATUS_OK;
+    return datasets_note_use(x, spec->method, spec->config, err);
 }
 
 struct prediction submission_predict(const struct exchange *x, const struct submission *s)

@@ -313,7 +313,7 @@ static void add_query(struct query_routes *r, const struct method *method, const
                            .query = parameters_of(r, &merged, media_types),
                            .answers = answers_of(r, &merged, schemas->answer),
                            .handle = r->handlers.query,
-                           .right = RIGHT_READ};
+                           .right = RIGHT_FETCH};
 }
 
 static void add_computation(struct query_routes *r, const struct method *method,

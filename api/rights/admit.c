@@ -7,14 +7,13 @@
 #include "api/datasets/dataset_names.h"
 #include "api/datasets/dataset_show.h"
 #include "api/jobs/job_document.h"
+#include "api/retention/retention.h"
 #include "api/rights/caller.h"
 #include "api/studies/study_document.h"
 
 static const enum action actions[RIGHTS] = {
-    [RIGHT_READ] = ACTION_READ,
-    [RIGHT_USE] = ACTION_USE,
-    [RIGHT_CHANGE] = ACTION_CHANGE,
-    [RIGHT_DELETE] = ACTION_DELETE,
+    [RIGHT_READ] = ACTION_READ,     [RIGHT_FETCH] = ACTION_READ,    [RIGHT_USE] = ACTION_USE,
+    [RIGHT_CHANGE] = ACTION_CHANGE, [RIGHT_DELETE] = ACTION_DELETE,
 };
 
 /* Whom the object of a request belongs to. */
@@ -38,7 +37,10 @@ static bool decide(struct exchange *x, const struct object *o)
 static bool admit_job(struct exchange *x)
 {
     struct storage_job job;
-    return exchange_job(x, &job) && decide(x, &(struct object){"job", job.id, job.owner, job.team, job.visibility});
+    if (!exchange_job(x, &job) || !decide(x, &(struct object){"job", job.id, job.owner, job.team, job.visibility}))
+        return false;
+    job_note_use(x, &job);
+    return true;
 }
 
 static bool admit_study(struct exchange *x)

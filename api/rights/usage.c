@@ -8,6 +8,18 @@
 #include "api/rights/caller.h"
 #include "storage/files/dataset_owner.h"
 
+const struct config_field usage_query[] = {
+    PARAMETER_TEXT(
+        "team", STORAGE_TEAM - 1,
+        "members of this team; for managers, it must be their own (administrators: the members of all teams)"),
+    PARAMETERS_END,
+};
+const struct api_answer usage_answers[] = {
+    {200, "application/json", "Usage",
+     "The caller's jobs, threads and bytes, and the limits of one token; null: no limit."},
+    {403, "application/problem+json", "Problem", "The team is not one that the caller manages."},
+    {0, NULL, NULL, NULL}};
+
 enum { OWNERS_MOST = 2000 };
 
 struct usage {
@@ -165,6 +177,8 @@ void usage_show(struct exchange *x)
     write_limit(out, "dataset_bytes", share->dataset_bytes);
     write_limit(out, "team_jobs", share->team_jobs);
     write_limit(out, "team_threads", share->team_threads);
+    write_limit(out, "team_job_bytes", share->team_job_bytes);
+    write_limit(out, "team_dataset_bytes", share->team_dataset_bytes);
     sink_end_object(out);
     if (manages)
         write_members(out, &members);

@@ -2,7 +2,10 @@
 #ifndef MOTIF_API_RIGHTS_USAGE_H
 #define MOTIF_API_RIGHTS_USAGE_H
 
-struct exchange;
+#include "api/http/route.h"
+
+extern const struct config_field usage_query[];
+extern const struct api_answer usage_answers[];
 
 /* GET /v1/usage. */
 void usage_show(struct exchange *x);

@@ -359,12 +359,12 @@ void studies_resume(struct exchange *x)
 
 void studies_patch(struct exchange *x)
 {
-    enum visibility visibility = VISIBILITY_TEAM;
+    struct sharing patch = {.pinnable = false};
     struct error err;
     error_clear(&err);
-    if (!visibility_patch(x, &visibility))
+    if (!sharing_read(x, &patch))
         return;
-    if (storage_study_share(x->api->options.storage, exchange_param(x, "id"), visibility, &err))
+    if (storage_study_share(x->api->options.storage, exchange_param(x, "id"), patch.visibility, &err))
         respond_error(x, &err);
     else
         respond_study(x, 200, exchange_param(x, "id"), false);

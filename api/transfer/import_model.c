@@ -146,6 +146,7 @@ void import_respond(struct exchange *x, struct storage_import *import)
     import->owner = x->request->who;
     import->team = x->request->team;
     import->owner_bytes = x->api->options.share.job_bytes;
+    import->team_bytes = x->api->options.share.team_job_bytes;
     if (!repeat_key(x, &import->key))
         return;
     if (import->key != NULL)

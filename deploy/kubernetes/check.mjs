@@ -8,6 +8,23 @@ import { createRequire } from "node:module";
 
 const require = createRequire(process.cwd() + "/");
 const { parseAllDocuments } = require("yaml");
+const END_SECONDS = 10; // the time in which the daemon ends after SIGTERM
+
+/** What would keep a pod from ending well, or a node from being drained. */
+function ends({ kind, spec }) {
+  const faults = [], pod = spec?.template?.spec;
+  if (kind === "StatefulSet") {
+    const sleep = Math.max(0, ...pod.containers.map((c) => c.lifecycle?.preStop?.sleep?.seconds ?? 0)), grace = pod.terminationGracePeriodSeconds ?? 30;
+    if (grace < sleep + END_SECONDS + 5) faults.push(`terminationGracePeriodSeconds ${grace} is less than preStop (${sleep} s), the daemon's end (${END_SECONDS} s) and a margin of 5 s`);
+    for (const probe of ["startupProbe", "livenessProbe", "readinessProbe"])
+      if (!pod.containers.every((c) => c[probe]?.httpGet?.httpHeaders?.some((h) => h.name === "Host"))) faults.push(`${probe} is missing or names no Host`);
+    if (spec.replicas !== 1) faults.push("the database has one writer: replicas must be 1");
+  }
+  if (kind === "PodDisruptionBudget" && spec.maxUnavailable === 0) faults.push("maxUnavailable 0 lets kubectl drain wait for ever");
+  if (kind === "Ingress" && !(spec.tls?.length > 0 && spec.rules.every((rule) => spec.tls.some((t) => t.hosts.includes(rule.host))))) faults.push("a host has no TLS");
+  return faults;
+}
+
 const typed = [];
 let faults = 0;
 for (const file of process.argv.slice(2)) {
@@ -19,6 +36,10 @@ for (const file of process.argv.slice(2)) {
       continue;
     }
     const { apiVersion, kind } = value;
+    for (const fault of ends(value)) {
+      console.error(`${file}: ${kind} ${value.metadata?.name}: ${fault}`);
+      faults++;
+    }
     const module = `kubernetes-models/${apiVersion}/${kind}`;
     try {
       const { [kind]: Model } = require(module);

@@ -13,6 +13,7 @@
 #include "server/commands/usage.h"
 #include "server/commands/watching.h"
 #include "server/daemon.h"
+#include "server/process/backup_record.h"
 #include "server/settings/settings.h"
 #include "storage/database/copy.h"
 
@@ -45,9 +46,10 @@ static const struct command_usage backup_usage = {
         "name. After a fault it prints what is hurt, and there is no copy. The copy carries a digest of all that it "
         "contains,\n"
         "which `motifd restore` verifies. The command prints the SHA-256 of the copy.\n"
-        "Uploaded data sets are not in the database. With --with-data the command copies them after the database, "
-        "into\n"
-        "the folder COPY.data, and compares every copied file with its source. Timers use --into and --keep.\n",
+        "Uploaded data sets are not in the database. With --with-data the command copies them, too, into the folder\n"
+        "COPY.data, and compares every copied file with its source. Timers use --into and --keep; with --into, files "
+        "of\n"
+        "data sets that the newest copy in the folder has already become hard links of them and take no space.\n",
     .options = backup_options,
     .example = "  motifd backup --db motifd.db --with-data motifd-$(date +%F).copy\n",
     .least = 0,
@@ -99,27 +101,54 @@ static int data_fault(const struct command_usage *usage, const struct error *err
     return EXIT_FAULT;
 }
 
-/* Copies the database. With --with-data, also copies the data sets between the daemon's folder and the folder beside
- * the copy of the database. Fails before anything is copied if the folder to copy does not exist. */
-static int copy_all(const struct command_usage *usage, const struct options *given, const char *file, bool restoring,
-                    const struct storage_copy_options *database)
+struct data_folders {
+    const char *from, *to;
+    const char *previous; /* an earlier copy of the data sets, or NULL */
+};
+
+/* Copies the data sets. A second call after the database adds those that were uploaded meanwhile. */
+static int copy_data(const struct command_usage *usage, const struct data_folders *data,
+                     struct data_copy_report *report)
 {
-    struct data_copy_report report;
+    struct error err = {0};
+    return data_copy(data->from, data->to, data->previous, report, &err) ? data_fault(usage, &err) : EXIT_OK;
+}
+
+/* Copies the database. With --with-data, also copies the data sets between the daemon's folder and the folder beside
+ * the copy of the database. A backup copies the data sets first, and then those that were uploaded meanwhile: so a data
+ * set that a job of the copied database needs is there, even if it was deleted in between. Fails before anything is
+ * copied if the folder to copy does not exist. */
+static int copy_all(const struct command_usage *usage, const struct options *given, const char *file, bool restoring,
+                    const char *previous, const struct storage_copy_options *database)
+{
+    struct data_copy_report before = {0}, report;
     struct error err = {0};
     char beside[DATASET_PATH];
     const char *data = command_setting(given, "data", "MOTIFD_DATA", SETTINGS_DATA);
     bool with_data = options_has(given, "with-data");
     if (snprintf(beside, sizeof beside, "%s.data", file) >= (int)sizeof beside)
         return command_misused(usage, "the name of a file is too long");
-    if (with_data && data_exists(restoring ? beside : data, &err))
+    const struct data_folders folders = {restoring ? beside : data, restoring ? data : beside, previous};
+    if (with_data && data_exists(folders.from, &err))
         return data_fault(usage, &err);
-    int code = command_backup_copy(usage->name, *database);
+    /* a copy that exists is not touched; storage_copy() refuses it below */
+    bool first = with_data && !restoring && access(database->to, F_OK) != 0 && access(beside, F_OK) != 0;
+    int code = first ? copy_data(usage, &folders, &before) : EXIT_OK;
+    if (code == EXIT_OK)
+        code = command_backup_copy(usage->name, *database);
+    if (code != EXIT_OK && first)
+        data_remove(beside);
     if (code != EXIT_OK || !with_data)
         return code;
-    if (data_copy(restoring ? beside : data, restoring ? data : beside, &report, &err))
-        return data_fault(usage, &err);
-    (void)fprintf(stderr, "%lld data sets, %lld files, %.1f MB: all of it compared; %lld data sets existed already\n",
-                  (long long)report.sets, (long long)report.files, (double)report.bytes / 1e6, (long long)report.kept);
+    if (copy_data(usage, &folders, &report) != EXIT_OK)
+        return EXIT_FAULT;
+    (void)fprintf(
+        stderr,
+        "%lld data sets, %lld files, %.1f MB: all of it compared; %lld files are those of the last copy; %lld "
+        "data sets existed already\n",
+        (long long)(before.sets + report.sets), (long long)(before.files + report.files),
+        (double)(before.bytes + report.bytes) / 1e6, (long long)(before.linked + report.linked),
+        (long long)(report.kept - before.sets));
     return EXIT_OK;
 }
 
@@ -152,6 +181,22 @@ static void prune(const char *folder, long long keep)
     free(entries);
 }
 
+/* Finds the data sets of the newest copy in the folder; "": there are none. */
+static void newest_data(const char *folder, char out[DATASET_PATH])
+{
+    struct dirent **entries = NULL;
+    int count = scandir(folder, &entries, is_copy, alphasort);
+    out[0] = '\0';
+    for (int i = 0; i < count; i++) {
+        char path[DATASET_PATH];
+        if (snprintf(path, sizeof path, "%s/%s.data", folder, entries[i]->d_name) < DATASET_PATH &&
+            access(path, F_OK) == 0)
+            memcpy(out, path, sizeof path);
+        free(entries[i]);
+    }
+    free(entries);
+}
+
 /* Writes the name of the new copy in the folder of --into. False: it is too long. */
 static bool name_copy(const char *folder, char out[DATASET_PATH])
 {
@@ -166,21 +211,37 @@ static int back_up_into(const struct command_usage *usage, const struct options 
                         const char *folder)
 {
     struct error err = {0};
-    char file[DATASET_PATH];
+    char file[DATASET_PATH], previous[DATASET_PATH];
     long long keep = 0;
     if (options_integer(given, "keep", &keep, &err))
         return command_misused(usage, err.message);
     if (given->positional_count > 0 || !name_copy(folder, file))
         return command_misused(usage, given->positional_count > 0 ? "give COPY or --into, not both"
                                                                   : "the name of a file is too long");
-    int code = copy_all(usage, given, file, false, &(struct storage_copy_options){.from = db, .to = file});
+    newest_data(folder, previous);
+    int code = copy_all(usage, given, file, false, previous[0] != '\0' ? previous : NULL,
+                        &(struct storage_copy_options){.from = db, .to = file});
     if (code == EXIT_OK && keep > 0) /* after a failure, the older copies are needed */
         prune(folder, keep);
     return code;
 }
 
+/* Writes beside the database when the last backup succeeded, for the daemon's metrics. Returns `code`. */
+static int recorded(const char *db, int code, int64_t begun)
+{
+    struct backup_record record = {.succeeded_at = 0};
+    if (code == EXIT_USAGE || access(db, F_OK) != 0)
+        return code;
+    (void)backup_record_read(db, &record);
+    record.failed = code != EXIT_OK;
+    record.succeeded_at = code == EXIT_OK ? begun : record.succeeded_at;
+    backup_record_write(db, &record);
+    return code;
+}
+
 static int command_backup_run(int argc, char **argv, const struct command_usage *usage, bool restoring)
 {
+    const int64_t begun = (int64_t)time(NULL);
     struct options given;
     int code;
     if (!command_read(usage, argc, argv, &given, &code))
@@ -192,14 +253,15 @@ static int command_backup_run(int argc, char **argv, const struct command_usage 
     if (options_has(&given, "keep") && into == NULL)
         return command_misused(usage, "--keep needs --into");
     if (into != NULL && into[0] != '\0' && db[0] != '\0')
-        return back_up_into(usage, &given, db, into);
+        return recorded(db, back_up_into(usage, &given, db, into), begun);
     if (file == NULL)
         return command_misused(usage, "the name of the copy is missing");
     if (db[0] == '\0' || file[0] == '\0')
         return command_misused(usage, "the name of a file is empty");
     const struct storage_copy_options database = {
         .from = restoring ? file : db, .to = restoring ? db : file, .to_be_used = restoring};
-    return copy_all(usage, &given, file, restoring, &database);
+    code = copy_all(usage, &given, file, restoring, NULL, &database);
+    return restoring ? code : recorded(db, code, begun);
 }
 
 int command_backup(int argc, char **argv)

@@ -68,6 +68,25 @@ static enum status data_copy_pass(struct copying *c, int from, int to, unsigned 
     return STATUS_OK;
 }
 
+/* Makes `to` a hard link of an earlier copy of the same file, if that has the same bytes. Reads both files, so a copy
+ * that has been damaged meanwhile is not used again. */
+static bool link_previous(struct copying *c, const char *from, const char *old, const char *to)
+{
+    unsigned char now[HASH_BYTES], then[HASH_BYTES];
+    struct stat a, b;
+    int64_t bytes = 0, again = 0;
+    int in = open(from, O_RDONLY | O_CLOEXEC | O_NOFOLLOW), out = open(old, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
+    bool same = in >= 0 && out >= 0 && fstat(in, &a) == 0 && fstat(out, &b) == 0 && S_ISREG(b.st_mode) &&
+                a.st_size == b.st_size && !data_copy_pass(c, in, -1, now, &bytes) &&
+                !data_copy_pass(c, out, -1, then, &again) && memcmp(now, then, HASH_BYTES) == 0 && link(old, to) == 0;
+    descriptor_close(&in);
+    descriptor_close(&out);
+    c->report->files += same;
+    c->report->linked += same;
+    c->report->bytes += same ? bytes : 0;
+    return same;
+}
+
 static enum status copy_file(struct copying *c, const char *from, const char *to, struct error *err)
 {
     unsigned char read_digest[HASH_BYTES], written_digest[HASH_BYTES];
@@ -103,25 +122,31 @@ static enum status sync_folder(const char *path, struct error *err)
     return status;
 }
 
-static enum status copy_folder(struct copying *c, const char *from, const char *to, int depth, struct error *err);
+static enum status copy_folder(struct copying *c, const char *from, const char *to, const char *old, int depth,
+                               struct error *err);
 
-static enum status copy_entry(struct copying *c, const char *from, const char *to, const char *name, int depth,
-                              struct error *err)
+/* old: the same folder in an earlier copy; "": none. */
+static enum status copy_entry(struct copying *c, const char *from, const char *to, const char *old, const char *name,
+                              int depth, struct error *err)
 {
-    char source[DATASET_PATH], target[DATASET_PATH];
+    char source[DATASET_PATH], target[DATASET_PATH], earlier[DATASET_PATH] = "";
     struct stat what;
     if (snprintf(source, sizeof source, "%s/%s", from, name) >= (int)sizeof source ||
         snprintf(target, sizeof target, "%s/%s", to, name) >= (int)sizeof target)
         return error_set(err, STATUS_LIMIT, NULL, "a path below %.300s is too long", from);
+    if (old[0] != '\0' && snprintf(earlier, sizeof earlier, "%s/%s", old, name) >= (int)sizeof earlier)
+        earlier[0] = '\0';
     if (lstat(source, &what) != 0)
         return failed(err, "cannot read", source);
     if (S_ISDIR(what.st_mode) && depth < DEPTH_MAX)
-        return copy_folder(c, source, target, depth + 1, err);
+        return copy_folder(c, source, target, earlier, depth + 1, err);
+    if (S_ISREG(what.st_mode) && earlier[0] != '\0' && link_previous(c, source, earlier, target))
+        return STATUS_OK;
     return S_ISREG(what.st_mode) ? copy_file(c, source, target, err) : STATUS_OK;
 }
 
 /* Copies a folder with everything in it. The recursion is bounded by DEPTH_MAX. */
-static enum status copy_folder(struct copying *c, const char *from, const char *to,
+static enum status copy_folder(struct copying *c, const char *from, const char *to, const char *old,
                                int depth, /* NOLINT(misc-no-recursion) */
                                struct error *err)
 {
@@ -133,7 +158,7 @@ static enum status copy_folder(struct copying *c, const char *from, const char *
         status = failed(err, "cannot make", to);
     for (const struct dirent *entry; (entry = next_entry(folder, from, &status, err)) != NULL;)
         if (strcmp(entry->d_name, ".") != 0 && strcmp(entry->d_name, "..") != 0)
-            status = copy_entry(c, from, to, entry->d_name, depth, err);
+            status = copy_entry(c, from, to, old, entry->d_name, depth, err);
     (void)closedir(folder);
     return !status ? sync_folder(to, err) : status;
 }
@@ -163,9 +188,10 @@ void data_remove(const char *path)
     remove_folder(path, 0);
 }
 
-static enum status copy_set(struct copying *c, const char *from, const char *to, const char *name, struct error *err)
+static enum status copy_set(struct copying *c, const char *from, const char *to, const char *previous, const char *name,
+                            struct error *err)
 {
-    char source[DATASET_PATH], part[DATASET_PATH], target[DATASET_PATH];
+    char source[DATASET_PATH], part[DATASET_PATH], target[DATASET_PATH], old[DATASET_PATH] = "";
     struct stat what;
     if (snprintf(source, sizeof source, "%s/%s", from, name) >= (int)sizeof source ||
         snprintf(part, sizeof part, "%s/.copy-%s", to, name) >= (int)sizeof part ||
@@ -182,7 +208,9 @@ static enum status copy_set(struct copying *c, const char *from, const char *to,
     if (errno != ENOENT)
         return failed(err, "cannot read", target);
     remove_folder(part, 0);
-    enum status status = copy_folder(c, source, part, 0, err);
+    if (previous != NULL && snprintf(old, sizeof old, "%s/%s", previous, name) >= (int)sizeof old)
+        old[0] = '\0';
+    enum status status = copy_folder(c, source, part, old, 0, err);
     if (!status && rename(part, target) != 0)
         status = failed(err, "cannot make", target);
     if (status)
@@ -199,7 +227,8 @@ enum status data_exists(const char *from, struct error *err)
     return STATUS_OK;
 }
 
-enum status data_copy(const char *from, const char *to, struct data_copy_report *report, struct error *err)
+enum status data_copy(const char *from, const char *to, const char *previous, struct data_copy_report *report,
+                      struct error *err)
 {
     *report = (struct data_copy_report){0};
     struct copying c = {report, malloc(BLOCK)};
@@ -213,7 +242,7 @@ enum status data_copy(const char *from, const char *to, struct data_copy_report 
         status = failed(err, "cannot make", to);
     for (const struct dirent *entry; folder != NULL && (entry = next_entry(folder, from, &status, err)) != NULL;)
         if (dataset_name_good(entry->d_name))
-            status = copy_set(&c, from, to, entry->d_name, err);
+            status = copy_set(&c, from, to, previous, entry->d_name, err);
     if (folder != NULL)
         (void)closedir(folder);
     if (!status)

@@ -30,7 +30,8 @@ static const char *const small_tables[] = {
     "PRAGMA quick_check('meta')",        "PRAGMA quick_check('token')",  "PRAGMA quick_check('pending_delete')",
     "PRAGMA quick_check('idempotency')", "PRAGMA quick_check('lease')",  "PRAGMA quick_check('tally')",
     "PRAGMA quick_check('checkpoint')",  "PRAGMA quick_check('series')", "PRAGMA quick_check('audit')",
-    "PRAGMA quick_check('outbox')",      "PRAGMA quick_check('study')",
+    "PRAGMA quick_check('outbox')",      "PRAGMA quick_check('study')",  "PRAGMA quick_check('dataset_use')",
+    "PRAGMA quick_check('policy')",
 };
 static const char *const large_tables[] = {
     "PRAGMA quick_check('job')",        "PRAGMA quick_check('block')",   "PRAGMA quick_check('event')",

@@ -31,7 +31,7 @@ enum status compact_step(struct db *db, bool *more, struct error *err)
     enum status status = count_pages(db, &unused, &pages, err);
     if (!status)
         status = db_integer(db, &running, 0, err, "SELECT number FROM tally WHERE what = 'running'", "");
-    bool worth = running > 0 ? unused > MANY && unused * 4 > pages : unused > FEW && unused * 10 > pages;
+    bool worth = running > 0 ? unused > MANY && unused * 4 > pages : unused > FEW && unused * 11 > pages;
     return status || !worth ? status : shrink(db, unused, more, err);
 }
 

@@ -240,8 +240,20 @@ static const char answers[] = "CREATE TABLE answer("
 /* When each token was last used, to a few minutes; 0: never (token.c). */
 static const char token_use[] = "ALTER TABLE token ADD COLUMN used_at INTEGER NOT NULL DEFAULT 0;";
 
+/* What policies of retention need (policy.h): the policies themselves as one JSON list, when jobs and data sets were
+ * used last, and which of them are pinned. */
+static const char policies[] =
+    "ALTER TABLE job ADD COLUMN pinned INTEGER NOT NULL DEFAULT 0 CHECK (pinned IN (0, 1));"
+    "ALTER TABLE job ADD COLUMN used_at INTEGER NOT NULL DEFAULT 0;"
+    "CREATE INDEX job_by_age ON job(team, kind, task, num) WHERE state IN ('succeeded', 'failed', 'cancelled');"
+    "CREATE TABLE dataset_use("
+    "  name TEXT PRIMARY KEY, used_at INTEGER NOT NULL, pinned INTEGER NOT NULL CHECK (pinned IN (0, 1))"
+    ") STRICT, WITHOUT ROWID;"
+    "CREATE TABLE policy(one INTEGER PRIMARY KEY CHECK (one = 1), rules TEXT NOT NULL) STRICT;";
+
 static const struct migration migrations[] = {{.sql = first_version}, {.sql = row_digests}, {.sql = teams},
-                                              {.sql = viewers},       {.sql = answers},     {.sql = token_use}};
+                                              {.sql = viewers},       {.sql = answers},     {.sql = token_use},
+                                              {.sql = policies}};
 const struct schema storage_schema = {migrations, sizeof migrations / sizeof migrations[0]};
 
 #define APPLICATION_ID 0x4D544644 /* "MTFD" */

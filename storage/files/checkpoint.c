@@ -173,21 +173,15 @@ struct commit {
     unsigned char sha256[HASH_BYTES];
 };
 
-/* Applies the retention rule of storage.h. Of checkpoints with equal accuracy, the latest counts as best, because its
- * annealing has progressed furthest. */
+/* Applies the retention rule of storage.h. */
 static enum status retain(struct db *db, int64_t job, struct error *err)
 {
     sqlite3_stmt *stmt;
     enum status status = db_query(
         db, &stmt, err,
-        "SELECT id FROM checkpoint AS c WHERE job = ?1 AND complete AND NOT pinned"
-        " AND seq <> (SELECT max(seq) FROM checkpoint WHERE job = ?1 AND complete)"
-        " AND seq IS NOT (SELECT seq FROM checkpoint WHERE job = ?1 AND complete AND accuracy IS NOT NULL"
-        "   ORDER BY accuracy DESC, seq DESC LIMIT 1)"
-        " AND NOT (stage_end AND NOT EXISTS (SELECT 1 FROM checkpoint AS d WHERE d.job = ?1 AND d.complete"
-        "   AND d.stage_end AND d.density IS c.density AND d.seq > c.seq))"
-        " AND NOT EXISTS (SELECT 1 FROM job WHERE source_job = (SELECT id FROM job WHERE num = ?1) AND source_job <> ''"
-        "   AND source_checkpoint = c.seq AND state IN ('queued', 'running', 'paused'))",
+        "SELECT c.id" SPARE_CHECKPOINTS(
+            "?1") " AND NOT (c.stage_end AND NOT EXISTS (SELECT 1 FROM checkpoint AS d WHERE d.job = ?1 AND d.complete"
+                  "   AND d.stage_end AND d.density IS c.density AND d.seq > c.seq))",
         "i", job);
     int64_t old[64];
     int count = 0;

@@ -328,6 +328,33 @@ enum status dataset_bytes(const char *root, const char *owner, int64_t *bytes, s
     return status ? status : part_bytes(root, owner, bytes, err);
 }
 
+enum status dataset_team_bytes(const char *root, const char *team, int64_t *bytes, struct error *err)
+{
+    const size_t length = strlen(team);
+    enum status status = STATUS_OK;
+    enum dataset_kind kind;
+    DIR *dir = root ? opendir(root) : NULL;
+    *bytes = 0;
+    if (root && !dir && status_unopened(errno) == STATUS_IO)
+        return unread(err);
+    for (const char *name; !status && dir && (name = next_name(dir, &status, err));) {
+        const char *colon = strchr(name, ':');
+        const size_t of = colon ? (size_t)(colon - name) : 0;
+        if (of != length || strncmp(name, team, of) != 0)
+            continue;
+        status = dataset_find(root, name, &kind, err);
+        if (!status && kind == DATASET_OURS)
+            status = dataset_size(root, name, bytes, err);
+        if (status == STATUS_NOT_FOUND) { /* deleted meanwhile */
+            error_clear(err);
+            status = STATUS_OK;
+        }
+    }
+    if (dir)
+        closedir(dir);
+    return status;
+}
+
 static bool sync_path(const char *path)
 {
     int fd = open(path, O_RDONLY | O_CLOEXEC);

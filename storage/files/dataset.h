@@ -55,6 +55,8 @@ enum status dataset_remove(const char *root, const char *name, struct error *err
 /* Adds up the bytes of the uploads of one owner, or of all owners if `owner` is NULL: all files of complete uploads,
  * and the parts of unfinished uploads that can be resumed. The file DATASET_OWNER of an upload contains its owner. */
 enum status dataset_bytes(const char *root, const char *owner, int64_t *bytes, struct error *err);
+/* Adds up the bytes of the complete uploads of one team. */
+enum status dataset_team_bytes(const char *root, const char *team, int64_t *bytes, struct error *err);
 /* Adds the bytes of the files of one upload, which may be deleted meanwhile. */
 enum status dataset_size(const char *root, const char *name, int64_t *bytes, struct error *err);
 #define DATASET_OWNER "owner" /* the file that contains the owner's name */

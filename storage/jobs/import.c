@@ -99,24 +99,35 @@ static enum status put_job(struct storage *storage, struct db *db, const struct 
     return status ? status : job_insert(db, import->id, &row, last, job, err);
 }
 
-/* Checks the limit of the owner's bytes in the transaction that stores the job, so that simultaneous imports cannot
- * exceed the limit together. */
+static enum status check_one(int64_t used, int64_t bytes, int64_t most, const char *whose, struct error *err)
+{
+    if (bytes <= most - used)
+        return STATUS_OK;
+    return error_set(err, STATUS_LIMIT, NULL,
+                     "The jobs of this %s keep %lld bytes of checkpoints and files, and the import has %lld more; the "
+                     "limit is %lld",
+                     whose, (long long)used, (long long)bytes, (long long)most);
+}
+
+/* Checks the limits of the owner's and the team's bytes in the transaction that stores the job, so that simultaneous
+ * imports cannot exceed a limit together. */
 static enum status check_limit(struct db *db, const struct storage_import *in, struct error *err)
 {
     int64_t used, bytes = 0;
-    if (in->owner_bytes <= 0 || or_empty(in->owner)[0] == '\0')
-        return STATUS_OK;
+    enum status status = STATUS_OK;
     for (size_t i = 0; i < in->count; i++)
         bytes += (int64_t)storage_import_total(&in->checkpoints[i].bytes);
-    enum status status = owner_bytes(db, in->owner, &used, err);
-    if (status)
-        return status;
-    if (bytes > in->owner_bytes - used)
-        return error_set(err, STATUS_LIMIT, NULL,
-                         "The jobs of this token keep %lld bytes of checkpoints and files, and the import has %lld "
-                         "more; the limit is %lld",
-                         (long long)used, (long long)bytes, (long long)in->owner_bytes);
-    return STATUS_OK;
+    if (in->owner_bytes > 0 && or_empty(in->owner)[0] != '\0') {
+        status = owner_bytes(db, in->owner, &used, err);
+        if (!status)
+            status = check_one(used, bytes, in->owner_bytes, "token", err);
+    }
+    if (!status && in->team_bytes > 0 && or_empty(in->team)[0] != '\0') {
+        status = team_bytes(db, in->team, &used, err);
+        if (!status)
+            status = check_one(used, bytes, in->team_bytes, "team", err);
+    }
+    return status;
 }
 
 static enum status import_run(struct storage *storage, struct db *db, struct command *command, struct error *err)

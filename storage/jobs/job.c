@@ -91,7 +91,8 @@ static enum status patch_run(struct storage *storage, struct db *db, struct comm
         return status;
     if (p->in->expected_version != 0 && p->in->expected_version != version)
         return error_set(err, STATUS_CONFLICT, NULL, "the job has changed since it was read: read it again");
-    if (p->in->name == NULL && p->in->priority == NULL && p->in->tags == NULL && p->in->visibility == NULL)
+    if (p->in->name == NULL && p->in->priority == NULL && p->in->tags == NULL && p->in->visibility == NULL &&
+        p->in->pinned == NULL)
         return STATUS_OK;
     if (p->in->visibility != NULL) {
         status = db_run(db, err, "UPDATE job SET visibility = ? WHERE num = ? AND study = ''", "ti",
@@ -110,6 +111,8 @@ static enum status patch_run(struct storage *storage, struct db *db, struct comm
         status = db_run(db, err, "UPDATE job SET priority = ? WHERE num = ?", "ni", *p->in->priority, job);
     if (!status && p->in->tags != NULL)
         status = job_set_tags(db, job, p->in->tags, err);
+    if (!status && p->in->pinned != NULL)
+        status = db_run(db, err, "UPDATE job SET pinned = ? WHERE num = ?", "ni", (int)*p->in->pinned, job);
     if (status)
         return status;
     return db_run(db, err, "UPDATE job SET version = version + 1 WHERE num = ?", "i", job);

@@ -111,6 +111,8 @@ enum status job_row_read(sqlite3_stmt *stmt, struct arena *arena, struct storage
     ok = db_copy(stmt, 28, visibility, sizeof visibility) && ok;
     if (ok && !visibility_parse(visibility, &out->visibility))
         return error_set(err, STATUS_CORRUPT, NULL, "a job in the database has an unknown visibility");
+    out->pinned = sqlite3_column_int(stmt, 29) != 0;
+    out->used_at = sqlite3_column_int64(stmt, 30);
     return ok ? STATUS_OK : error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory to read a job");
 }
 
@@ -145,20 +147,33 @@ enum status storage_job_requested(struct storage *storage, const char *id, enum 
     return status;
 }
 
+#define BYTES_OF(column)                                                                                               \
+    "SELECT (SELECT coalesce(sum(c.bytes), 0) FROM job AS j JOIN checkpoint AS c ON c.job = j.num WHERE j." column     \
+    " = ?1) + (SELECT coalesce(sum(length(a.data)), 0) FROM job AS j JOIN artifact AS a ON a.job = j.num WHERE "       \
+    "j." column " = ?1)"
+
 enum status owner_bytes(struct db *db, const char *owner, int64_t *bytes, struct error *err)
 {
-    return db_integer(db, bytes, 0, err,
-                      "SELECT (SELECT coalesce(sum(c.bytes), 0) FROM job AS j JOIN checkpoint AS c ON "
-                      "c.job = j.num WHERE j.owner = ?1)"
-                      " + (SELECT coalesce(sum(length(a.data)), 0) FROM job AS j JOIN artifact AS a ON "
-                      "a.job = j.num WHERE j.owner = ?1)",
-                      "t", owner);
+    return db_integer(db, bytes, 0, err, BYTES_OF("owner"), "t", owner);
+}
+
+enum status team_bytes(struct db *db, const char *team, int64_t *bytes, struct error *err)
+{
+    return db_integer(db, bytes, 0, err, BYTES_OF("team"), "t", team);
 }
 
 enum status storage_owner_bytes(struct storage *storage, const char *owner, int64_t *bytes, struct error *err)
 {
     struct db *db = reader_take(storage);
     enum status status = owner_bytes(db, owner, bytes, err);
+    reader_give(storage, db);
+    return status;
+}
+
+enum status storage_team_bytes(struct storage *storage, const char *team, int64_t *bytes, struct error *err)
+{
+    struct db *db = reader_take(storage);
+    enum status status = team_bytes(db, team, bytes, err);
     reader_give(storage, db);
     return status;
 }

@@ -26,7 +26,7 @@ static enum status check_source(struct db *db, const struct storage_submit *in, 
         return status;
     if (checkpoint == 0)
         return error_set(err, STATUS_NOT_FOUND, NULL, "the source job has no such checkpoint");
-    return STATUS_OK;
+    return job_set_used(db, in->source_job, clock_now_ms(), err);
 }
 
 /* Compares the unfinished jobs of the owner and of the team with their limits. */

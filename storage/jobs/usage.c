@@ -1,4 +1,6 @@
-/* What the jobs of an owner or of a team use: numbers by state, threads, time and bytes. */
+/* What the jobs of an owner or of a team use: numbers by state, threads, time and bytes; and which running job is
+ * stuck.
+ */
 #include "storage/storage_int.h"
 
 #define THREADS "iif(j.threads > 0, j.threads, ?3) * j.ranks"
@@ -48,6 +50,44 @@ enum status storage_usage_read(struct storage *storage, const char *owner, const
                  storage->options.threads_of_job > 0 ? storage->options.threads_of_job : 1, clock_now_ms());
     while (!status && *count < MOST && db_row(db, stmt, &status, err)) {
         status = usage_row(stmt, &(*usage)[(*count)++], err);
+        if (status || *count == MOST)
+            db_done(stmt);
+    }
+    reader_give(storage, db);
+    return status;
+}
+
+static const char teams_sql[] =
+    "WITH kept AS (SELECT job, sum(bytes) AS bytes FROM checkpoint WHERE complete GROUP BY job),"
+    " files AS (SELECT job, sum(length(data)) AS bytes FROM artifact GROUP BY job)"
+    " SELECT j.team, sum(j.state = 'queued'), sum(coalesce(kept.bytes, 0) + coalesce(files.bytes, 0))"
+    " FROM job AS j LEFT JOIN kept ON kept.job = j.num LEFT JOIN files ON files.job = j.num"
+    " GROUP BY j.team ORDER BY j.team LIMIT 1000";
+
+/* Each report of a job that runs adds an event. */
+static const char stalled_sql[] =
+    "SELECT max(?1 - coalesce((SELECT e.time FROM event AS e WHERE e.job = j.num ORDER BY e.id DESC LIMIT 1),"
+    " j.started_at)) FROM job AS j WHERE j.state = 'running'";
+
+enum status storage_teams_read(struct storage *storage, struct arena *arena, struct storage_team **teams, size_t *count,
+                               int64_t *stalled_ms, struct error *err)
+{
+    enum { MOST = 1000 };
+    sqlite3_stmt *stmt;
+    *teams = arena_zalloc(arena, MOST, sizeof **teams);
+    *count = 0;
+    if (*teams == NULL)
+        return error_memory(err, "the usage");
+    struct db *db = reader_take(storage);
+    enum status status = db_integer(db, stalled_ms, 0, err, stalled_sql, "i", clock_now_ms());
+    if (!status)
+        status = db_query(db, &stmt, err, teams_sql, "");
+    while (!status && *count < MOST && db_row(db, stmt, &status, err)) {
+        struct storage_team *team = &(*teams)[(*count)++];
+        team->queued = sqlite3_column_int64(stmt, 1);
+        team->bytes = sqlite3_column_int64(stmt, 2);
+        if (!db_copy(stmt, 0, team->team, sizeof team->team))
+            status = error_memory(err, "the usage");
         if (status || *count == MOST)
             db_done(stmt);
     }

@@ -394,7 +394,8 @@ class Run:
         example("GET", "/v1/uploads/{sha256}", names={"sha256": self.broken_upload((CSV + TABLE * 200).encode())})
         example("GET", "/v1/kinds")
         example("GET", "/v1/kinds/{kind}", names={"kind": "superposition"})
-        for path in ("/v1/system", "/v1/usage", "/v1/audit", "/healthz", "/readyz", "/metrics", "/openapi.json"):
+        example("PUT", "/v1/policies", body={"policies": [{"kind": "*", "keep_newest": 20, "keep_days": 90}]})
+        for path in ("/v1/policies", "/v1/policies/dry-run", "/v1/system", "/v1/usage", "/v1/audit", "/healthz", "/readyz", "/metrics", "/openapi.json"):
             example("GET", path)
         example("GET", "/", headers={"Accept": "application/json"})
         if "/assets/{name}" in self.document["paths"]:

@@ -77,10 +77,11 @@ static void usage_row(struct table *table, const char *name, const char *team, c
 
 static void usage_limits(struct buf *out, const cJSON *limits)
 {
-    static const char *const names[] = {"jobs", "threads", "team_jobs", "team_threads", "job_bytes", "dataset_bytes"};
+    static const char *const names[] = {"jobs",      "threads",       "team_jobs",      "team_threads",
+                                        "job_bytes", "dataset_bytes", "team_job_bytes", "team_dataset_bytes"};
     static const char *const shown[] = {
-        "unfinished jobs",          "threads",     "unfinished jobs of the team", "threads of the team",
-        "of checkpoints and files", "of data sets"};
+        "unfinished jobs",          "threads",      "unfinished jobs of the team",          "threads of the team",
+        "of checkpoints and files", "of data sets", "of checkpoints and files of the team", "of data sets of the team"};
     char text[64];
     bool any = false;
     for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {

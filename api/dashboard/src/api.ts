@@ -17,7 +17,7 @@ export interface Job {
   id: string; kind: string; preset: string | null; name: string | null; task: "train" | "evaluate"; state: State;
   requested_state: "paused" | "cancelled" | null; blocked: string | null; priority: number; threads: number; config: Record<string, Json>; facts?: Record<string, Json>;
   from: { job: string; checkpoint: number } | null; progress: Progress; study: string | null; phase?: string | null; plan?: Phase[];
-  warnings?: Fault[]; owner: string | null; tags?: string[];
+  warnings?: Fault[]; owner: string | null; tags?: string[]; pinned?: boolean; expires_at?: string | null;
   result: Record<string, Json> | null; error: Record<string, Json> | null;
   created_at: string; started_at: string | null; finished_at: string | null; links: Record<string, string>;
 }

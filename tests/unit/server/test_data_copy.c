@@ -103,18 +103,55 @@ static void every_file_of_every_data_set_is_copied(void **state)
 {
     struct data_copy_report report;
     struct error err = {0};
-    assert_int_equal(data_copy(from, to, &report, &err), STATUS_OK);
+    assert_int_equal(data_copy(from, to, NULL, &report, &err), STATUS_OK);
     assert_true(has_digits() && has("words/text"));
     /* the copy has only the two data sets, no partial upload and no other file */
     assert_int_equal(folder_entries(to, ""), 2);
     assert_int_equal(folder_entries(to, "/words"), 1); /* no links */
     assert_true(report.sets == 2 && report.files == 4 && report.bytes == 150312 && report.kept == 0);
     /* A second copy leaves what exists as it is. */
-    assert_int_equal(data_copy(from, to, &report, &err), STATUS_OK);
+    assert_int_equal(data_copy(from, to, NULL, &report, &err), STATUS_OK);
     assert_true(report.sets == 0 && report.kept == 2);
     data_remove(to);
     assert_int_not_equal(access(to, F_OK), 0);
     data_remove(to); /* nothing to remove */
+}
+
+static bool same_inode(const char *a, const char *b)
+{
+    struct stat x, y;
+    return stat(a, &x) == 0 && stat(b, &y) == 0 && x.st_ino == y.st_ino && x.st_dev == y.st_dev;
+}
+
+/* A file that has the same bytes in the earlier copy is linked, one that was changed or damaged is copied. */
+static void unchanged_files_are_links_of_the_earlier_copy(void **state)
+{
+    struct data_copy_report report;
+    struct error err = {0};
+    char next[200], a[300], b[300];
+    (void)snprintf(next, sizeof next, "%s/next", folder);
+    assert_int_equal(data_copy(from, to, NULL, &report, &err), STATUS_OK);
+    assert_int_equal(report.linked, 0);
+    (void)snprintf(a, sizeof a, "%s/words/text", to);
+    FILE *damaged = fopen(a, "r+b");
+    assert_non_null(damaged);
+    (void)fputc('!', damaged);
+    assert_int_equal(fclose(damaged), 0);
+    assert_int_equal(data_copy(from, next, to, &report, &err), STATUS_OK);
+    assert_true(report.files == 4 && report.linked == 3 && report.bytes == 150312);
+    (void)snprintf(b, sizeof b, "%s/words/text", next);
+    assert_false(same_inode(a, b));
+    (void)snprintf(a, sizeof a, "%s/digits/large", to);
+    (void)snprintf(b, sizeof b, "%s/digits/large", next);
+    assert_true(same_inode(a, b));
+    (void)snprintf(b, sizeof b, "%s/words/text", from);
+    (void)snprintf(a, sizeof a, "%s/words/text", next);
+    assert_true(same_file(a, b));
+    data_remove(to); /* the newer copy is whole without the earlier one */
+    (void)snprintf(a, sizeof a, "%s/digits/inner/file", next);
+    (void)snprintf(b, sizeof b, "%s/digits/inner/file", from);
+    assert_true(same_file(a, b));
+    data_remove(next);
 }
 
 static void a_missing_folder_and_a_file_are_errors(void **state)
@@ -123,18 +160,18 @@ static void a_missing_folder_and_a_file_are_errors(void **state)
     struct error err = {0};
     char path[200];
     (void)snprintf(path, sizeof path, "%s/none", folder);
-    assert_int_equal(data_copy(path, to, &report, &err), STATUS_IO);
+    assert_int_equal(data_copy(path, to, NULL, &report, &err), STATUS_IO);
     assert_non_null(strstr(err.message, "cannot read"));
     assert_int_not_equal(access(to, F_OK), 0);
     error_clear(&err);
     (void)snprintf(path, sizeof path, "%s/not-a-folder", from);
-    assert_int_equal(data_copy(path, to, &report, &err), STATUS_IO);
+    assert_int_equal(data_copy(path, to, NULL, &report, &err), STATUS_IO);
     assert_non_null(strstr(err.message, "cannot read"));
     error_clear(&err);
-    assert_int_equal(data_copy(from, path, &report, &err), STATUS_IO);
+    assert_int_equal(data_copy(from, path, NULL, &report, &err), STATUS_IO);
     error_clear(&err);
     (void)snprintf(path, sizeof path, "%s/none/none", folder);
-    assert_int_equal(data_copy(from, path, &report, &err), STATUS_IO);
+    assert_int_equal(data_copy(from, path, NULL, &report, &err), STATUS_IO);
     assert_non_null(strstr(err.message, "cannot make"));
 }
 
@@ -146,7 +183,7 @@ static void a_path_that_is_too_long_is_an_error(void **state)
     memset(path, '/', sizeof path);
     (void)snprintf(path + sizeof path - 64, 64, "%s", from);
     path[0] = '/';
-    enum status status = data_copy(path, to, &report, &err);
+    enum status status = data_copy(path, to, NULL, &report, &err);
     if (status == STATUS_OK) { /* this system allows paths of this length */
         assert_int_equal(report.sets, 2);
     } else {
@@ -167,7 +204,7 @@ static void the_depth_of_folders_is_bounded(void **state)
         (void)snprintf(name + strlen(name), 10, "/d");
         make(name);
     }
-    assert_int_equal(data_copy(from, to, &report, NULL), STATUS_OK);
+    assert_int_equal(data_copy(from, to, NULL, &report, NULL), STATUS_OK);
     (void)snprintf(copy, sizeof copy, "%s/deep/d/d/d/d/d/d/d/d", to);
     assert_int_equal(access(copy, F_OK), 0);
     (void)snprintf(copy, sizeof copy, "%s/deep/d/d/d/d/d/d/d/d/d", to);
@@ -184,7 +221,7 @@ static void a_link_in_place_of_a_folder_is_not_emptied(void **state)
     char link[300], kept[300];
     struct data_copy_report report;
     make("kept");
-    assert_int_equal(data_copy(from, to, &report, NULL), STATUS_OK);
+    assert_int_equal(data_copy(from, to, NULL, &report, NULL), STATUS_OK);
     (void)snprintf(link, sizeof link, "%s/link", from);
     assert_int_equal(symlink(to, link), 0);
     data_remove(link);
@@ -224,7 +261,7 @@ static void a_failing_call_is_reported_and_leaves_no_partial_data_set(void **sta
             struct error err = {0};
             int descriptors = open_descriptors();
             fault_call_after(n, codes[i], false);
-            enum status status = data_copy(from, to, &report, &err);
+            enum status status = data_copy(from, to, NULL, &report, &err);
             const char *call = fault_call_happened();
             is_whole(status, &err, descriptors);
             if (call == NULL) {
@@ -244,7 +281,7 @@ static void missing_memory_is_reported(void **state)
     struct data_copy_report report;
     struct error err = {0};
     fault_after(0);
-    assert_int_equal(data_copy(from, to, &report, &err), STATUS_NO_MEMORY);
+    assert_int_equal(data_copy(from, to, NULL, &report, &err), STATUS_NO_MEMORY);
     assert_true(fault_happened());
     assert_int_not_equal(access(to, F_OK), 0);
 }
@@ -252,6 +289,7 @@ static void missing_memory_is_reported(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(unchanged_files_are_links_of_the_earlier_copy),
         cmocka_unit_test(every_file_of_every_data_set_is_copied),
         cmocka_unit_test(a_missing_folder_and_a_file_are_errors),
         cmocka_unit_test(a_path_that_is_too_long_is_an_error),

@@ -29,7 +29,7 @@ static enum status fill(struct db *db, struct error *err)
     }
 }
 
-enum { NOW = 6, NEXT = 7 }; /* versions of the schema: the program's, and the artificial one */
+enum { NOW = 7, NEXT = 8 }; /* versions of the schema: the program's, and the artificial one */
 
 /* Returns the schema of the program with one more migration. */
 static struct schema next_schema(struct migration steps[NEXT])
@@ -89,7 +89,8 @@ static void assert_digests(const struct fixture *f, bool has_color)
               "row_digest('job', num, id, kind, preset, t.name, task, state, requested_state,"
               " priority, threads, config, params, progress, result, error, source_job,"
               " source_checkpoint, created_at, started_at, finished_at, version,"
-              " progress_version, last_seq, owner, executor, ranks, trace, study, team, visibility%s)");
+              " progress_version, last_seq, owner, executor, ranks, trace, study, team, visibility,"
+              " pinned, used_at%s)");
     char sql[1000];
     (void)snprintf(sql, sizeof sql, jobs, has_color ? ", color" : "");
     assert_int_equal(digest_integer(f, sql), 0);
@@ -143,6 +144,11 @@ static void migration_keeps_all_rows(void **state)
     "ALTER TABLE token DROP COLUMN used_at; ALTER TABLE token DROP COLUMN team;"                                       \
     "INSERT INTO token VALUES (zeroblob(32), 'boss', 3, 1, 0, 0);"
 
+/* Undoes the migration to version 7. */
+#define WITHOUT_POLICIES                                                                                               \
+    "DROP INDEX job_by_age; DROP TABLE policy; DROP TABLE dataset_use; ALTER TABLE job DROP COLUMN pinned;"            \
+    "ALTER TABLE job DROP COLUMN used_at;"
+
 /* A file of version 1 has no digests and no teams. The store gives all of its rows their digests when it opens the
  * file. */
 static void old_rows_get_digests(void **state)
@@ -164,10 +170,11 @@ static void old_rows_get_digests(void **state)
     }
     sqlite3_finalize(stmt);
     assert_true(triggers >= 17 * 4);
-    assert_int_equal(
-        sqlite3_exec(db, WITHOUT_TEAMS "DROP TABLE row_digest; DROP TABLE answer; PRAGMA user_version = 1; VACUUM",
-                     NULL, NULL, NULL),
-        SQLITE_OK);
+    assert_int_equal(sqlite3_exec(db,
+                                  WITHOUT_POLICIES WITHOUT_TEAMS
+                                  "DROP TABLE row_digest; DROP TABLE answer; PRAGMA user_version = 1; VACUUM",
+                                  NULL, NULL, NULL),
+                     SQLITE_OK);
     sqlite3_close(db);
     fixture_open(f);
     fixture_close(f);
@@ -194,7 +201,7 @@ static void older_program_refuses_newer_version(void **state)
     struct fixture *f = old_store();
     OK(migrate(f, NULL, &f->err));
     REFUSED(STATUS_CONFLICT, storage_open(&f->options, &f->storage, &f->err));
-    assert_non_null(strstr(f->err.message, "schema 7"));
+    assert_non_null(strstr(f->err.message, "schema 8"));
     assert_whole(f, NEXT);
     fixture_remove(f);
 }

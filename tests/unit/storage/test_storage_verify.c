@@ -3,6 +3,7 @@
  *
  * MOTIF_DAMAGES sets how many damages of each kind are made (25), and MOTIF_DAMAGE_SEED where. */
 #include "storage/jobs/answer.h"
+#include "storage/jobs/policy.h"
 #include "tests/unit/storage/storage_fixture.h"
 
 #include <fcntl.h>
@@ -60,6 +61,8 @@ static void fill(struct fixture *f)
     free(large);
     const struct storage_answer answer = {"1.2.3.4.5", "no", "[0,1,4,9]", "{}", "anna", 0, 0};
     OK(storage_answers_put(f->storage, id, &answer, 1, &f->err));
+    OK(storage_policies_set(f->storage, "[{\"kind\":\"*\",\"keep_days\":9}]", &f->err));
+    OK(storage_dataset_pin(f->storage, "reads", true, &f->err));
     OK(storage_job_rewind(f->storage, id, 600, &f->err));
     finish(f, id);
     submit_running(f, other);
@@ -360,10 +363,10 @@ static void add_rows(sqlite3 *db, struct hash *hash, const char *sql)
 /* Returns a hash of the schema and of all rows that a reader can see, without the digests. */
 static uint64_t content_of(const char *path)
 {
-    static const char *const tables[] = {"answer",     "artifact", "audit",       "block",   "chain",
-                                         "checkpoint", "event",    "idempotency", "job",     "job_tag",
-                                         "lease",      "meta",     "outbox",      "pyramid", "sqlite_sequence",
-                                         "series",     "study",    "tally",       "token"};
+    static const char *const tables[] = {
+        "answer",          "artifact", "audit",   "block", "chain", "checkpoint",  "event",
+        "idempotency",     "job",      "job_tag", "lease", "meta",  "outbox",      "pyramid",
+        "sqlite_sequence", "series",   "study",   "tally", "token", "dataset_use", "policy"};
     unsigned char digest[HASH_BYTES];
     struct hash hash;
     uint64_t value;

@@ -30,6 +30,7 @@ const COMMON: Record<string, (props: ViewProps) => preact.JSX.Element> = {
   configuration: later(() => import("./config").then((m) => m.Configuration)),
   files: later(() => import("./files").then((m) => m.Files)),
 };
+const Kept = later(() => import("./kept").then((m) => m.Kept));
 const AnswerView = later(() => import("./answer").then((m) => m.AnswerView)), ReviewView = later(() => import("./review").then((m) => m.ReviewView));
 
 /** The part that a job opens on: its answer when it has one, else its curves. */
@@ -144,6 +145,7 @@ export function JobPage({ id }: { id: string }) {
       <Verdict job={job} open={tab === "training" || (tab === "answer" && job.result?.verdict === "not-learned")} />
       {(job.warnings ?? []).length > 0 && <ul class="warnings" aria-label="Settings without effect">{job.warnings!.map((w) => <li key={w.pointer}><code>{w.pointer?.split("/").pop()}</code> {w.detail}</li>)}</ul>}
       <Now job={job} />
+      {(job.pinned || job.expires_at) && <Kept job={job} changed={changed} fail={setFailed} />}
       <nav class="tabs" aria-label="Parts of the job">
         {tabs.map(([path, text]) => <a key={path} href={href(`jobs/${id}/${path}`)} aria-current={tab === path ? "page" : undefined}>{text}</a>)}
       </nav>
