@@ -9,6 +9,7 @@
 
 #include "api/http/cursor.h"
 #include "api/http/exchange.h"
+#include "api/http/route.h"
 #include "api/http/service.h"
 #include "core/base/hash.h"
 #include "core/base/work.h"
@@ -19,6 +20,12 @@
 #define ENTRY_MAX 4096
 #define REFUSAL_MS 600000
 #define SIGNED_MS 3600000
+
+const struct config_field audit_query[] = {
+    PARAMETER_INTEGER("limit", 1, 1000, "entries on a page (100)"),
+    PARAMETER_TEXT("cursor", 64, "next_cursor of the previous page"),
+    PARAMETERS_END,
+};
 
 static void copy_text(char *to, size_t room, const char *text)
 {
@@ -157,6 +164,17 @@ void audit_signed_token(struct exchange *x)
     copy_text(entry.method, sizeof entry.method, "sign-in");
     copy_text(entry.target, sizeof entry.target, "token");
     (void)snprintf(entry.request, sizeof entry.request, "%.32s-signin", x->response->id);
+    record(x, &entry);
+}
+
+void audit_event(struct exchange *x, const char *who, const char *event, const char *where)
+{
+    struct storage_audit entry;
+    describe(x, &entry);
+    entry.status = x->response->status;
+    copy_text(entry.who, sizeof entry.who, who);
+    copy_text(entry.method, sizeof entry.method, event);
+    copy_text(entry.target, sizeof entry.target, where);
     record(x, &entry);
 }
 

@@ -5,6 +5,8 @@
 #ifndef MOTIF_API_AUDIT_H
 #define MOTIF_API_AUDIT_H
 
+#include "core/base/config.h"
+
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
@@ -28,6 +30,9 @@ void audit_end(struct exchange *x);
 void audit_refusal(struct exchange *x);
 /* Records that a person used a token of an issuer, once an hour for each address. */
 void audit_signed_token(struct exchange *x);
+/* Records something that is no change: "sign-in", and where. */
+void audit_event(struct exchange *x, const char *who, const char *event, const char *where);
+extern const struct config_field audit_query[]; /* parameters of the route */
 /* Handler of GET /v1/audit. */
 void audit_list(struct exchange *x);
 

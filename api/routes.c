@@ -16,6 +16,7 @@
 #include "api/review/review.h"
 #include "api/rights/usage.h"
 #include "api/studies/studies.h"
+#include "api/sign_in.h"
 #include "api/tokens.h"
 #include "api/trainers/trainers.h"
 #include "api/transfer/transfer.h"
@@ -97,11 +98,6 @@ static const struct config_field metrics_query[] = {
     PARAMETER_INTEGER(
         "max_points", 3, 100000,
         "most points of a series (1500); when more exist, each bucket gives its min, max and last in step order"),
-    PARAMETERS_END,
-};
-static const struct config_field audit_query[] = {
-    PARAMETER_INTEGER("limit", 1, COUNT_LIMIT, "entries on a page (100)"),
-    PARAMETER_TEXT("cursor", 64, "next_cursor of the previous page"),
     PARAMETERS_END,
 };
 static const struct config_field events_query[] = {
@@ -622,6 +618,14 @@ const struct api_route api_routes[] = {
         "What the policies would delete now of the caller's team; for administrators of all"),
     GET(RIGHT_NOTHING, "/v1/audit", "listAudit", API_SCOPE_ADMIN, audit_query, audit_answers, audit_list,
         "Audit log: requests that change something, refusals and sign-ins, and who sent them"),
+    GET(RIGHT_NOTHING, "/v1/session", "showSession", API_SCOPE_NONE, NULL, session_answers, session_show,
+        "Who the caller is, and whether the page can sign people in"),
+    GET(RIGHT_NOTHING, "/v1/sign-in", "beginSignIn", API_SCOPE_NONE, NULL, sign_in_answers, sign_in_handle,
+        "Send the browser to the issuer"),
+    GET(RIGHT_NOTHING, "/v1/sign-in/callback", "finishSignIn", API_SCOPE_NONE, callback_query, sign_in_answers,
+        sign_in_handle, "Take the answer of the issuer, and open a session"),
+    {"POST", "/v1/sign-out", "signOut", "End the session of the page", API_SCOPE_NONE, 0, false, NULL, NULL, NULL,
+     sign_out_answers, sign_in_handle, NULL, RIGHT_NOTHING},
     GET(RIGHT_NOTHING, "/v1/tokens", "listTokens", API_SCOPE_OPERATOR, NULL, token_list_answers, tokens_handle,
         "List tokens, for `motifd token`"),
     {"POST", "/v1/tokens", "createToken", "Create a token, for `motifd token`", API_SCOPE_OPERATOR, 0, false, NULL,

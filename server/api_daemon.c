@@ -197,6 +197,12 @@ static void audited(void *context, const char *line, size_t bytes)
     audit_file_line(daemon->audit_file, line, bytes);
 }
 
+static bool sign_in(void *context, struct api_sign_in *request)
+{
+    struct daemon *daemon = context;
+    return flow_run(daemon->flow, request);
+}
+
 struct api_daemon api_daemon_table(struct daemon *daemon)
 {
     return (struct api_daemon){
@@ -212,6 +218,7 @@ struct api_daemon api_daemon_table(struct daemon *daemon)
         .trained = trained,
         .saved = saved,
         .tokens = tokens,
+        .sign_in = daemon->flow != NULL ? sign_in : NULL,
         .audited = daemon->audit_file != NULL ? audited : NULL,
     };
 }

@@ -315,7 +315,18 @@ static enum status start_signin(struct daemon *daemon, struct error *err)
     enum status status = provider_start(&options, &daemon->provider, err);
     daemon->auth.signed_context = daemon->provider;
     daemon->auth.identify_signed = status ? NULL : provider_identify;
-    return status;
+    if (status || settings->oidc_client[0] == '\0')
+        return status;
+    status = sessions_create(&daemon->sessions, err);
+    const struct flow_options flow = {.provider = daemon->provider,
+                                      .sessions = daemon->sessions,
+                                      .client = settings->oidc_client,
+                                      .secret = settings->oidc_client_secret,
+                                      .scopes = settings->oidc_scopes,
+                                      .public_url = settings->public_url,
+                                      .tls = settings->tls_cert[0] != '\0',
+                                      .session_seconds = settings->session_hours * 3600};
+    return status ? status : flow_create(&flow, &daemon->flow, err);
 }
 
 /* Reads the certificate at the start and at SIGHUP. Logs a warning if other users can read the key. */
@@ -371,6 +382,7 @@ static enum status start_http(struct daemon *daemon, struct error *err)
                       .rate = settings->body_rate},
         .api = daemon->api,
         .auth = &daemon->auth,
+        .flow = daemon->flow,
         .proxy = {.trusted = settings->trusted_proxy,
                   .user_header = settings->proxy_user_header,
                   .team_header = settings->proxy_team_header,
@@ -611,6 +623,8 @@ static void stop(struct daemon *daemon)
     notices_destroy(daemon->notices);
     audit_file_close(daemon->audit_file);
     provider_stop(daemon->provider);
+    flow_destroy(daemon->flow);
+    sessions_destroy(daemon->sessions);
     streams_destroy(daemon->streams);
     deadline_stop();
     journal_close(daemon->journal);

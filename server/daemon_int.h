@@ -15,6 +15,7 @@
 #include "server/process/journal.h"
 #include "server/scheduler.h"
 #include "server/settings/settings.h"
+#include "server/signin/flow.h"
 #include "server/signin/provider.h"
 #include "server/http/streams.h"
 #include "storage/storage.h"
@@ -28,7 +29,9 @@ struct daemon {
     struct streams *streams;
     struct auth auth;
     struct audit_file *audit_file; /* NULL without --audit-log */
-    struct provider *provider;     /* NULL without --oidc-issuer */
+    struct sessions *sessions;     /* NULL without --oidc-client, as is `flow` */
+    struct flow *flow;
+    struct provider *provider; /* NULL without --oidc-issuer */
     struct facts facts;
     char maker[256];
     const struct kernels *kernels;

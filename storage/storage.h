@@ -669,7 +669,7 @@ struct storage_audit {
     char who[64];     /* the token's name; "": no token was needed */
     char peer[48];    /* network address of the client */
     char request[40]; /* id of the request, which is unique */
-    char method[8], target[200];
+    char method[12], target[200];
     int status;            /* HTTP status of the answer; 0: the process ended before it answered */
     char made[STORAGE_ID]; /* id of the job that the request created; "": none */
 };

@@ -104,6 +104,7 @@ const struct openapi_schema openapi_schemas[] = {
     {"AuditEntry",
      "time time, who text, peer text, request text, method text, target text, status integer?, job text?, study text?",
      NULL, false},
+    {"Session", "sign_in flag, name text?, team text?, role text?", NULL, false},
     {"AuditList", "changes [AuditEntry], next_cursor text?", NULL, false},
     {"RunRegistration",
      "epoch integer, id text, kind text, task Task, threads integer, ranks integer, config text, params text?, "

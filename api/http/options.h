@@ -12,6 +12,7 @@
 #include "core/formats/byte_source.h"
 #include "core/methods/method.h"
 
+struct api_sign_in;
 struct api_token_request;
 struct storage;
 
@@ -60,6 +61,9 @@ struct api_daemon {
     enum status (*tokens)(void *context, const struct api_token_request *request, struct buf *out, struct error *err);
     /* Receives a complete entry of the audit log: a line of JSON with its end. May wait for a disk. NULL: none. */
     void (*audited)(void *context, const char *line, size_t bytes);
+    /* Signs people in on the page (api/sign_in.h); may wait for the issuer. Returns false with sign_in->fault. NULL:
+     * the daemon offers no sign-in. */
+    bool (*sign_in)(void *context, struct api_sign_in *sign_in);
     void (*saved)(void *context); /* Counts a checkpoint that a trainer in another process has stored; may be NULL. */
 };
 

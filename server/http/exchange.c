@@ -252,6 +252,9 @@ static bool exchange_admit(struct http_exchange *exchange, const char *method, c
     if (http->options.proxy.trusted != NULL && exchange->sender.scope == API_SCOPE_NONE &&
         guard_header(&exchange->head, "Authorization") == NULL)
         proxy_identify(&http->options.proxy, exchange->peer, &exchange->head, &exchange->sender);
+    if (http->options.flow != NULL && exchange->sender.scope == API_SCOPE_NONE && exchange->sender.fault == NULL &&
+        guard_header(&exchange->head, "Authorization") == NULL)
+        flow_identify(http->options.flow, &exchange->head, &exchange->sender);
     exchange->request.scope = exchange->sender.scope;
     exchange->request.fault = exchange->sender.fault;
     exchange->request.signed_token = exchange->sender.signed_token;

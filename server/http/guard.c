@@ -7,7 +7,7 @@
 /* Headers that must not occur twice with different values. */
 static const char *const single_headers[] = {
     "Host",   "Content-Length", "Content-Type", "Authorization", "Idempotency-Key", "Transfer-Encoding",
-    "Expect", "Origin",         "Range",        "If-Range",
+    "Expect", "Origin",         "Range",        "If-Range",      "Cookie",          "X-Motif",
 };
 
 static const char *const known_methods[] = {"GET",    "HEAD",    "POST",  "PUT",    "PATCH",

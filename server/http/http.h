@@ -19,6 +19,7 @@
 #include "api/api.h"
 #include "core/base/error.h"
 #include "server/http/auth.h"
+#include "server/signin/flow.h"
 #include "server/signin/proxy.h"
 #include "server/process/journal.h"
 #include "server/http/reaper.h"
@@ -39,6 +40,7 @@ struct http_options {
     struct reaper_limits deadlines;
     struct api *api; /* borrowed, must outlive the server */
     struct auth *auth;
+    struct flow *flow;        /* NULL: the page signs nobody in */
     struct proxy_rules proxy; /* zeroed, or without addresses: no proxy is trusted */
     struct journal *journal;
     struct streams *streams; /* streams of events; http_stop() ends them */

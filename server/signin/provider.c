@@ -11,7 +11,6 @@
 
 #include "core/base/parallel/timed_cond.h"
 #include "core/base/work.h"
-#include "server/signin/fetch.h"
 #include "server/signin/jwt.h"
 
 #define FRESH_MS INT64_C(3600000) /* time after which keys are fetched again */
@@ -28,7 +27,8 @@ struct provider {
     pthread_cond_t woken;
     /* The lock protects these members: */
     struct jwt_keys *keys; /* NULL: never fetched */
-    bool wanted;           /* a token named an unknown key */
+    struct provider_endpoints endpoints;
+    bool wanted; /* a token named an unknown key */
 };
 
 /* ---- fetching --------------------------------------------------------------------------------------------- */
@@ -40,9 +40,15 @@ static enum status fetch_json(struct provider *p, const char *url, struct buf *o
     return fetch(url, NULL, &p->ending, out, err);
 }
 
-/* Reads the address of the keys from the configuration, which must be that of the issuer. */
-static enum status read_configuration(const struct provider *p, const struct buf *text, char *keys_url,
-                                      struct error *err)
+/* Keeps an address of the configuration if it may be used; "" otherwise. */
+static void read_endpoint(const struct provider *p, const char *text, const char *name, char out[FETCH_URL])
+{
+    if (!json_member_text(text, name, out, FETCH_URL) || !fetch_allowed(out, p->loopback))
+        out[0] = '\0';
+}
+
+/* Reads the addresses of the keys and of the sign-in from the configuration, which must be that of the issuer. */
+static enum status read_configuration(struct provider *p, const struct buf *text, char *keys_url, struct error *err)
 {
     char issuer[FETCH_URL];
     enum status status = json_scan(text->data, text->size, err);
@@ -52,6 +58,10 @@ static enum status read_configuration(const struct provider *p, const struct buf
         return error_set(err, STATUS_INVALID, NULL, "the configuration is that of the issuer %.200s", issuer);
     if (!json_member_text(text->data, "jwks_uri", keys_url, FETCH_URL))
         return error_set(err, STATUS_INVALID, NULL, "the configuration has no jwks_uri");
+    (void)pthread_mutex_lock(&p->lock);
+    read_endpoint(p, text->data, "authorization_endpoint", p->endpoints.authorization);
+    read_endpoint(p, text->data, "token_endpoint", p->endpoints.token);
+    (void)pthread_mutex_unlock(&p->lock);
     return STATUS_OK;
 }
 
@@ -200,13 +210,22 @@ void provider_stop(struct provider *p)
 
 /* ---- tokens ----------------------------------------------------------------------------------------------- */
 
-bool provider_identify(void *provider, const char *token, struct auth_caller *caller)
+bool provider_endpoints_read(struct provider *p, struct provider_endpoints *out)
 {
-    struct provider *p = provider;
+    (void)pthread_mutex_lock(&p->lock);
+    *out = p->endpoints;
+    (void)pthread_mutex_unlock(&p->lock);
+    return out->authorization[0] != '\0' && out->token[0] != '\0';
+}
+
+const char *provider_verify(struct provider *p, const char *token, const char *audience, const char *nonce,
+                            struct auth_caller *caller)
+{
     const struct jwt_rules rules = {.issuer = p->options.issuer,
-                                    .audiences = p->options.audiences,
+                                    .audiences = audience,
                                     .algorithms = p->options.algorithms,
-                                    .skew = p->options.skew};
+                                    .skew = p->options.skew,
+                                    .nonce = nonce};
     cJSON *claims = NULL;
     bool unknown;
     (void)pthread_mutex_lock(&p->lock);
@@ -219,6 +238,13 @@ bool provider_identify(void *provider, const char *token, struct auth_caller *ca
     if (fault == NULL)
         fault = claims_identify(&p->options.claims, claims, caller);
     cJSON_Delete(claims);
+    return fault;
+}
+
+bool provider_identify(void *provider, const char *token, struct auth_caller *caller)
+{
+    struct provider *p = provider;
+    const char *fault = provider_verify(p, token, p->options.audiences, NULL, caller);
     if (fault != NULL)
         *caller = (struct auth_caller){.fault = fault};
     caller->signed_token = fault == NULL;

@@ -10,6 +10,7 @@
 #include "core/base/error.h"
 #include "server/process/journal.h"
 #include "server/signin/claims.h"
+#include "server/signin/fetch.h"
 
 struct provider;
 
@@ -28,6 +29,17 @@ struct provider_options {
 /* Starts the thread. STATUS_INVALID: an option is wrong. */
 enum status provider_start(const struct provider_options *options, struct provider **provider, struct error *err);
 void provider_stop(struct provider *provider); /* ends the thread and frees the provider; NULL is fine */
+
+/* Addresses of the issuer for the sign-in of the page. */
+struct provider_endpoints {
+    char authorization[FETCH_URL], token[FETCH_URL];
+};
+/* False: they were never fetched, or the issuer has none that may be used. */
+bool provider_endpoints_read(struct provider *provider, struct provider_endpoints *out);
+
+/* Verifies an ID token of a sign-in, whose audience is the client, and finds the caller. Returns NULL, or why not. */
+const char *provider_verify(struct provider *provider, const char *token, const char *audience, const char *nonce,
+                            struct auth_caller *caller);
 
 /* Finds the caller that a bearer token names. Returns whether it could; otherwise caller->fault says why not. Any
  * thread. */

@@ -67,8 +67,12 @@ export function setToken(text: string): void {
   locked.value = false;
 }
 
+/** Drops the token, so that the cookie of a sign-in counts. */
+export const forget = () => sessionStorage.removeItem("motifd-token");
+
+/** X-Motif shows that a request with the cookie of a sign-in comes from this page. */
 export function headers(more: Record<string, string> = {}): Record<string, string> {
-  return token ? { ...more, Authorization: `Bearer ${token}` } : more;
+  return token ? { ...more, Authorization: `Bearer ${token}` } : { ...more, "X-Motif": "1" };
 }
 
 async function problem(response: Response): Promise<Problem> {

@@ -2,7 +2,7 @@
 import { render } from "preact";
 import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
 import "./style.css";
-import { get, locked, setToken } from "./api";
+import { locked } from "./api";
 import { link, lost } from "./live";
 import { href, route } from "./router";
 import { drawWith } from "./signal";
@@ -18,6 +18,7 @@ const SubmitPage = later(() => import("./pages/submit").then((m) => m.SubmitPage
 const ComparePage = later(() => import("./pages/compare").then((m) => m.ComparePage));
 const DataPage = later(() => import("./pages/datasets").then((m) => m.DataPage));
 const SystemPage = later(() => import("./pages/system").then((m) => m.SystemPage));
+const TokenForm = later(() => import("./ui/sign_in").then((m) => m.TokenForm));
 
 function LiveMark() {
   const [, tick] = useState(0);
@@ -30,31 +31,6 @@ function LiveMark() {
   const seconds = lost.value === null ? 0 : Math.round((Date.now() - lost.value) / 1000);
   const text = link.value === "live" ? "live" : lost.value === null ? "connecting" : `no connection for ${seconds} s, reconnecting`;
   return <span class={`link ${link.value}`} role="status"><i aria-hidden="true" />{text}</span>;
-}
-
-let tried = false;
-
-function TokenForm() {
-  const dialog = useRef<HTMLDialogElement>(null);
-  const [text, setText] = useState("");
-  useEffect(() => { dialog.current?.showModal(); }, []);
-  const submit = (e: Event) => {
-    e.preventDefault();
-    setToken(text);
-    tried = true;
-    get("/v1/system").then(() => location.reload(), () => undefined);
-  };
-  return (
-    <dialog ref={dialog} aria-labelledby="token-title">
-      <form onSubmit={submit}>
-        <h2 id="token-title">This daemon requires a token</h2>
-        <p>The operator creates tokens with <code>motifd token create</code>. The browser stores the token for this tab only.</p>
-        {tried && <p class="wrong" role="alert">The daemon rejected this token. Check it and try again.</p>}
-        <label>Token <input type="password" autocomplete="off" value={text} onInput={(e) => setText((e.currentTarget as HTMLInputElement).value)} /></label>
-        <button class="primary">Use token</button>
-      </form>
-    </dialog>
-  );
 }
 
 const Nowhere = () => <p class="empty" role="status">There is no page “{route.value.path.join("/")}”. See <a href="#/">all jobs</a>.</p>;

@@ -3,6 +3,7 @@ import { useEffect } from "preact/hooks";
 import { get } from "../api";
 import { bytes, duration, moment, number } from "../format";
 import { Bar, Facts, Fault, Section, useLoad } from "../ui/base";
+import { Who } from "../ui/sign_in";
 
 interface System {
   version: string; build: string; compiler: string; cpu: string; cpu_features: string[]; kernels: string; blas: string; blas_core: string; cores: number;
@@ -20,7 +21,7 @@ export function SystemPage() {
   }, []);
   return (
     <>
-      <div class="page-head"><h1>System</h1>{s?.draining && <strong role="status">shutting down</strong>}</div>
+      <div class="page-head"><h1>System</h1>{s?.draining && <strong role="status">shutting down</strong>}<Who /></div>
       <Fault fault={fault} />
       {s && (
         <div class="cards">
