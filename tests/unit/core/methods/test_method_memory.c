@@ -246,7 +246,7 @@ static void ask_all(const struct method *m, const struct method_model *model, st
             assert_true(query->parameters->struct_bytes <= sizeof parameters);
             assert_int_equal(config_defaults(query->parameters, parameters, NULL), STATUS_OK);
             if (samples != NULL)
-                assert_int_equal(config_set_number(samples, parameters, 3, NULL), STATUS_OK);
+                assert_int_equal(config_set_number(samples, parameters, fmax(3, samples->min), NULL), STATUS_OK);
         }
         const struct method_question question = {.query = query,
                                                  .model = model,
