@@ -193,8 +193,9 @@ static void tokens_expire_and_are_revoked(void **state)
     OK(storage_token_find(f->storage, a.hash, &found, &f->err));
     assert_string_equal(found.name, "ci");
     assert_int_equal(found.scope, 2);
-    assert_true(found.created_at > 0 && found.expires_at == 0 && !found.revoked);
-    REFUSED(STATUS_NOT_FOUND, storage_token_find(f->storage, b.hash, &found, &f->err));
+    assert_true(found.created_at > 0 && found.expires_at == 0 && !found.revoked && !found.expired);
+    OK(storage_token_find(f->storage, b.hash, &found, &f->err));
+    assert_true(found.expired);
     REFUSED(STATUS_NOT_FOUND, storage_token_find(f->storage, c.hash, &found, &f->err));
     OK(storage_token_revoke(f->storage, "ci", &f->err));
     REFUSED(STATUS_NOT_FOUND, storage_token_find(f->storage, a.hash, &found, &f->err));
