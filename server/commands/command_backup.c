@@ -142,13 +142,12 @@ static int copy_all(const struct command_usage *usage, const struct options *giv
         return code;
     if (copy_data(usage, &folders, &report) != EXIT_OK)
         return EXIT_FAULT;
-    (void)fprintf(
-        stderr,
-        "%lld data sets, %lld files, %.1f MB: all of it compared; %lld files are those of the last copy; %lld "
-        "data sets existed already\n",
-        (long long)(before.sets + report.sets), (long long)(before.files + report.files),
-        (double)(before.bytes + report.bytes) / 1e6, (long long)(before.linked + report.linked),
-        (long long)(report.kept - before.sets));
+    (void)fprintf(stderr, "%lld data sets, %lld files, %.1f MB: all of it compared; %lld data sets existed already",
+                  (long long)(before.sets + report.sets), (long long)(before.files + report.files),
+                  (double)(before.bytes + report.bytes) / 1e6, (long long)(report.kept - before.sets));
+    if (before.linked + report.linked > 0)
+        (void)fprintf(stderr, "; %lld files are those of the last copy", (long long)(before.linked + report.linked));
+    (void)fprintf(stderr, "\n");
     return EXIT_OK;
 }
 

@@ -21,7 +21,8 @@
 #define SCAN_OPTIONS \
     OPTION_TEXT("input", "FILE", "sequences of any length, or with --genome regions, instead of the job's data set"), \
     OPTION_TEXT("genome", "NAME", "for regions: name of the genome, a folder that the operator has set up"), \
-    OPTION_TEXT("window", "N", "for regions: length of the window around each summit or middle (0, the whole region)"), \
+    OPTION_TEXT("window", "N", \
+                "for regions: length of the window around each summit or middle (0, the whole region)"), \
     RECORD_OPTIONS, \
     OPTION_TEXT("coordinates", "HOW", \
                 "how to read names such as chr1:100-200. record: not as a place; bedtools: a place counted from 0; " \
