@@ -173,8 +173,14 @@ bool settings_help(FILE *to)
         settings_name_in(setting, true, name, sizeof name);
         buf_format(&out, "  %-32s ", flag);
         buf_wrap(&out, setting->meaning, strlen(setting->meaning), 35, 35, HELP_COLUMNS);
-        buf_format(&out, "\n  %-32s [%s%s%s]\n", "", name, setting->preset[0] != '\0' ? ", default " : "",
-                   setting->preset);
+        const char *preset = setting->preset;
+        size_t columns = 35 + strlen("[, default ]") + strlen(name) + strlen(preset);
+        buf_format(&out, "\n  %-32s [%s", "", name);
+        if (preset[0] != '\0' && columns > HELP_COLUMNS)
+            buf_format(&out, ",\n  %-32s default %s", "", preset);
+        else if (preset[0] != '\0')
+            buf_format(&out, ", default %s", preset);
+        buf_text(&out, "]\n");
     }
     bool whole = !out.failed;
     whole = fputs(whole ? out.data : "not enough memory for the help\n", to) >= 0 && whole;
