@@ -13,7 +13,8 @@
 
 struct exchange;
 
-/* What was recorded lately. A slot belongs to the caller whose hash selects it. */
+/* Keeps the audit log from repeating itself: which callers were refused, and which signed in, a short time ago. The
+ * hash of a caller selects its slot. */
 #define AUDIT_SLOTS 128
 struct audit_recent {
     _Atomic int64_t refused_until[AUDIT_SLOTS]; /* monotonic ms */
@@ -30,7 +31,7 @@ void audit_end(struct exchange *x);
 void audit_refusal(struct exchange *x);
 /* Records that a person used a token of an issuer, once an hour for each address. */
 void audit_signed_token(struct exchange *x);
-/* Records something that is no change: "sign-in", and where. */
+/* Adds an entry that belongs to no changing request. event: "sign-in" or "sign-out"; where: the way, such as "page". */
 void audit_event(struct exchange *x, const char *who, const char *event, const char *where);
 extern const struct config_field audit_query[]; /* parameters of the route */
 /* Handler of GET /v1/audit. */
